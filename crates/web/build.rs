@@ -1,12 +1,8 @@
 //! Generates a table of the page's files, each without comments and compressed, which is built into the library.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
 #[path = "build/strip.rs"]
 mod strip;
@@ -38,10 +34,8 @@ fn main() -> io::Result<()> {
         let name = file.strip_prefix(page).unwrap_or(file).to_string_lossy().replace('\\', "/");
         let bytes = stripped(file, fs::read(file)?)?;
         fs::write(out.join(index.to_string()), &bytes)?;
-        let mut encoder =
-            GzEncoder::new(fs::File::create(out.join(format!("{index}.gz")))?, Compression::best());
-        encoder.write_all(&bytes)?;
-        encoder.finish()?;
+        let compressed = fs::File::create(out.join(format!("{index}.gz")))?;
+        zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, &*bytes, compressed)?;
         // Writing into a String cannot fail.
         let _ = writeln!(
             table,

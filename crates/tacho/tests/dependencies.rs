@@ -159,6 +159,7 @@ const THIRD_PARTY: [(&str, &[&str]); 22] = [
             "tokio",
             "tokio-rustls",
             "tower",
+            "zopfli",
         ],
     ),
     (

@@ -341,6 +341,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn documents_lose_their_indentation() {
+        assert_eq!(html("<p>\n  a\n    <b>c  d</b>\n").as_deref(), Ok("<p>\na\n<b>c  d</b>"));
+        assert!(html("<pre>\n  a</pre>").is_err());
+    }
+
+    #[test]
     fn comments_and_white_space_of_scripts_are_removed() {
         for (source, expected) in [
             ("// A comment\n  let a = 1; // another\n\n\n  /* a\n b */ a += 2;\n", "let a=1;a+=2;"),

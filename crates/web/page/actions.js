@@ -31,9 +31,16 @@ export function nextKind(page) {
   return announce(`Shown as: ${KINDS[kind]}`);
 }
 
-/** Adds paths as a panel and shows all panels. Returns whether there was room. */
+/** Adds paths as a panel and shows all panels. Returns false if there is no room, or a panel of these paths, which it shows. */
 export function addPanel(page, paths) {
   if (state.panels.length >= MAX_PANELS) return false;
+  const same = (panel) => panel.counters.map(({ path }) => path).join("\n").toLowerCase() === paths.join("\n").toLowerCase();
+  const known = paths.length ? state.panels.find(same) : null;
+  if (known) {
+    if (state.open !== null) change({ open: null });
+    page.grid.show(known.id);
+    return false;
+  }
   const added = panelOf({ counters: paths.map((path) => ({ path })) });
   change({ panels: [...state.panels, added], viewName: null, open: null });
   announce(`Added the panel ${titleOf(added)}.`);

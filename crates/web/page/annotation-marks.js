@@ -21,19 +21,20 @@ function labelOf(annotation) {
 
 /**
  * Places the flags: `{annotation, label, from, to, start, width, line}` each; `line` is null without room. `across(moment)` is the x position of
- * a moment. Lengths are in pixels.
+ * a moment. Lengths are in pixels. Flags in small panels have the number of the note; its text is in the Notes menu and in the box at the pointer.
  */
-export function flagsOf(annotations, across, left, width) {
+export function flagsOf(annotations, across, left, width, isCompact = false) {
   const ends = [];
   return annotations.map((annotation) => {
     const from = Math.max(left - 2, across(annotation.begin));
     const to = annotation.end === null ? from : Math.min(left + width + 2, across(annotation.end));
-    const label = labelOf(annotation);
+    const label = isCompact ? String(annotation.number) : labelOf(annotation);
     const long = label.length * CHARACTER + MARGINS;
-    const start = Math.max(left, Math.min(from, left + width - long));
+    // At the right end, the flag is left of its line.
+    const start = Math.max(left, from + long > left + width ? from + 2 - long : from);
     let line = ends.findIndex((end) => end <= start);
     if (line < 0) line = ends.length;
-    if (line >= MAX_FLAG_LINES) return { annotation, label, from, to, start, width: long, line: null };
+    if (line >= (isCompact ? 1 : MAX_FLAG_LINES)) return { annotation, label, from, to, start, width: long, line: null };
     ends[line] = Math.max(start + long, to) + 2;
     return { annotation, label, from, to, start, width: long, line };
   });
@@ -51,13 +52,16 @@ export function drawFlags(context, flags, top, ratio) {
   const ink = colour("mark");
   context.save();
   Object.assign(context, { font: `${FONT_SIZE * ratio}px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif`, textAlign: "left", textBaseline: "middle", fillStyle: ink });
-  for (const { label, from, to, start, width, line } of flags) {
-    const foot = line === null ? top : top - line * FLAG * ratio;
-    context.fillStyle = ink;
+  for (const { from, to, line } of flags) {
     // The bracket of a range, or the foot of a moment.
     context.fillRect(from * ratio, top - 2 * ratio, Math.max(2 * ratio, (to - from) * ratio), 2 * ratio);
+    if (line > 0) context.fillRect(from * ratio, top - (line * FLAG + 2) * ratio, ratio, line * FLAG * ratio);
+  }
+  // The lines of further flags are below the texts.
+  for (const { label, start, width, line } of flags) {
     if (line === null) continue;
-    if (line > 0) context.fillRect(from * ratio, foot - 2 * ratio, ratio, top - foot);
+    const foot = top - line * FLAG * ratio;
+    context.fillStyle = ink;
     context.fillRect(start * ratio, foot - (FLAG + 1) * ratio, width * ratio, (FLAG - 1) * ratio);
     context.fillStyle = colour("mark-ink");
     context.fillText(label, (start + MARGINS / 2) * ratio, foot - (FLAG / 2 + 1) * ratio);
@@ -88,16 +92,16 @@ export function drawMarks(context, flags, { top, height }, ratio) {
 /** Draws flags, and if `isAcross` lines and ranges across the plot, with a pen, for saved pictures. */
 export function penAnnotations(pen, flags, { top, height }, isAcross) {
   const ink = colour("mark");
-  for (const { label, from, to, start, width, line } of flags) {
-    const foot = top - (line ?? 0) * FLAG;
+  for (const { from, to, line } of flags) {
     pen.box(from, top - 2, Math.max(2, to - from), 2, ink);
-    if (line !== null) {
-      if (line > 0) pen.box(from, foot - 2, 1, top - foot, ink);
-      pen.box(start, foot - FLAG - 1, width, FLAG - 1, ink);
-      pen.text(start + MARGINS / 2, foot - 5, label, { colour: colour("mark-ink"), size: FONT_SIZE });
-    }
+    if (line > 0) pen.box(from, top - line * FLAG - 2, 1, line * FLAG, ink);
     if (!isAcross) continue;
     if (to > from) pen.area([[from, top], [to, top], [to, top + height], [from, top + height]], ink, 0.08);
     pen.lines((to > from ? [from, to] : [from]).map((at) => [[at, top], [at, top + height]]), { colour: ink, width: 1 });
+  }
+  for (const { label, start, width, line } of flags) {
+    if (line === null) continue;
+    pen.box(start, top - (line + 1) * FLAG - 1, width, FLAG - 1, ink);
+    pen.text(start + MARGINS / 2, top - line * FLAG - 5, label, { colour: colour("mark-ink"), size: FONT_SIZE });
   }
 }

@@ -16,9 +16,9 @@ export function setUpAnnotations(page) {
   const field = (name) => byId(`note-${name}`);
   const draw = () => {
     byId("note-none").hidden = state.annotations.length > 0;
-    byId("note-list").replaceChildren(...state.annotations.map((annotation) => row(annotation)));
+    byId("note-list").replaceChildren(...state.annotations.map(row));
   };
-  const row = (annotation) => {
+  const row = (annotation, index) => {
     const { begin, end } = annotation;
     const { origins, zone } = page.data;
     const of = origins ? originsOf(annotation, origins) : [];
@@ -32,7 +32,7 @@ export function setUpAnnotations(page) {
     return element(
       "li",
       {},
-      element("button", { type: "button", class: "view-name", "data-closes": true, title: "Show it in the middle", onclick: () => showAround(page, annotation) }, element("span", { class: "soft number" }, time), ` ${annotation.text}`, of.map(({ source }) => ` · ${source.name}`)),
+      element("button", { type: "button", class: "view-name", "data-closes": true, title: "Show it in the middle", onclick: () => showAround(page, annotation) }, `${index + 1}. `, element("span", { class: "soft number" }, time), ` ${annotation.text}`, of.map(({ source }) => ` · ${source.name}`)),
       element("button", { type: "button", class: "plain", "aria-label": `Delete ${annotation.text}`, onclick: remove }, "×"),
     );
   };
@@ -46,30 +46,49 @@ export function setUpAnnotations(page) {
     const text = (at) => (of ? moment(at + of.shift, of.zone) : data.zone ? moment(at, data.zone) : "");
     field("from").value = text(begin);
     field("to").value = end === null ? "" : text(end);
+    sketch();
   };
-  logs.addEventListener("change", fill);
-  menu.addEventListener("toggle", () => {
-    if (!menu.open) return;
-    draw();
-    const { origins } = page.data;
-    for (const part of [logs, logs.previousElementSibling]) part.hidden = !origins;
-    logs.replaceChildren(...(origins ?? []).map(({ source }) => element("option", { value: source.id }, source.name)));
-    const near = page.marked?.source ?? page.line()?.source;
-    if (origins?.some(({ source }) => near && source.id === idOf(near))) logs.value = idOf(near);
-    fill();
-    field("text").value = "";
-    setText(byId("note-error"), "");
-    field("text").focus();
-  });
-  byId("note-form").addEventListener("submit", (event) => {
-    event.preventDefault();
+  /** The typed times and text; an end that is not typed is undefined, and a time that is not one is null. */
+  const typed = () => {
     const of = origin();
     const zone = of?.zone ?? page.data.zone;
     const whole = of ?? page.loader.whole() ?? page.data;
     const timeOf = (name, from = whole.begin) => (zone ? parseTime(field(name).value, whole, zone, from) : null);
     const begin = timeOf("from");
-    const end = field("to").value.trim() ? timeOf("to", begin ?? undefined) : undefined;
-    const words = field("text").value.trim();
+    return { begin, end: field("to").value.trim() ? timeOf("to", begin ?? undefined) : undefined, words: field("text").value.trim() };
+  };
+  /** Draws the note of the form in the charts. */
+  const sketch = () => {
+    const { begin, end, words } = typed();
+    change({ draft: annotationsOf([{ begin, end: end ?? null, text: words || "new note" }]).map((one) => ({ ...one, number: "+" })) });
+  };
+  const choose = () => {
+    marked = page.marked;
+    const { origins } = page.data;
+    const near = marked?.source ?? page.line()?.source;
+    if (origins?.some(({ source }) => near && source.id === idOf(near))) logs.value = idOf(near);
+    fill();
+    field("text").focus();
+  };
+  /** The moment or range that the form has. */
+  let marked = null;
+  logs.addEventListener("change", fill);
+  byId("note-form").addEventListener("input", sketch);
+  // Clicks on charts choose another moment; the handler of the chart has marked it.
+  document.addEventListener("pointerup", () => menu.open && page.marked !== marked && choose());
+  menu.addEventListener("toggle", () => {
+    if (!menu.open) return change({ draft: null });
+    draw();
+    const { origins } = page.data;
+    for (const part of [logs, logs.previousElementSibling]) part.hidden = !origins;
+    logs.replaceChildren(...(origins ?? []).map(({ source }) => element("option", { value: source.id }, source.name)));
+    field("text").value = "";
+    setText(byId("note-error"), "");
+    return choose();
+  });
+  byId("note-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { begin, end, words } = typed();
     field("from").setAttribute("aria-invalid", String(begin === null));
     field("to").setAttribute("aria-invalid", String(end === null || end <= begin));
     field("text").setAttribute("aria-invalid", String(!words));

@@ -26,12 +26,13 @@ export const originsOf = (annotation, origins) => origins.filter(({ begin, end }
 
 /**
  * Annotations on the time axis of loaded data. If sources are aligned at their starts, an annotation appears once for each source
- * whose time range overlaps it, and `of` is the name of the source.
+ * whose time range overlaps it, and `of` is the name of the source. `number` is that of the Notes menu.
  */
-export function annotationsOn({ origins }, annotations = state.annotations) {
-  if (!origins) return annotations;
-  const placed = (one) => originsOf(one, origins).map(({ source, shift }) => ({ text: one.text, begin: one.begin - shift, end: one.end === null ? null : one.end - shift, of: source.name }));
-  return annotations.flatMap(placed);
+export function annotationsOn({ origins }, annotations = [...state.annotations, ...(state.draft ?? [])]) {
+  const numbered = annotations.map((one, index) => ({ number: index + 1, ...one }));
+  if (!origins) return numbered;
+  const placed = (one) => originsOf(one, origins).map(({ source, shift }) => ({ ...one, begin: one.begin - shift, end: one.end === null ? null : one.end - shift, of: source.name }));
+  return numbered.flatMap(placed);
 }
 
 /** The annotations in the visible range. */

@@ -19,11 +19,14 @@ export function mainUnit(panel, all) {
   return all.length ? formatOf(all[0]) : PLAIN;
 }
 
-/** A function that tests whether a panel's chart shows a line if it is not hidden: a heat map shows the lines of one unit. */
+/**
+ * A function that tests whether a panel's chart shows a line if it is not hidden: a stack and a heat map have no totals of their other lines, and
+ * a heat map has the lines of one unit.
+ */
 export function drawnTest(panel, data) {
-  if (panel?.kind !== "heatmap") return () => true;
+  if (panel?.kind !== "heatmap") return (line) => !line.isTotal || panel?.kind !== "stacked" || data.blocks.length > 1;
   const unit = mainUnit(panel, data.blocks.flatMap(({ lines }) => lines.filter(({ key }) => !entry(key).isHidden)));
-  return (line) => isSameUnit(formatOf(line), unit);
+  return (line) => !line.isTotal && isSameUnit(formatOf(line), unit);
 }
 
 /**

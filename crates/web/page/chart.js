@@ -63,7 +63,7 @@ export class Chart {
   /** The flags of annotations above a plot of this width, whose left edge is at `left`. */
   flags(left = 0, width = this.plotWidth()) {
     const { begin, end } = this.scene;
-    return flagsOf(annotationsIn(this.data), (at) => left + ((at - begin) / (end - begin)) * width, left, width);
+    return flagsOf(annotationsIn(this.data), (at) => left + ((at - begin) / (end - begin)) * width, left, width, this.isCompact);
   }
 
   /** Draws a panel's `data`: blocks, the range of time, the zone. */
@@ -72,7 +72,7 @@ export class Chart {
     this.panel = panel;
     this.scene = sceneOf(data, panel, this.maxValueTicks());
     const { axes, columns, times } = this.scene;
-    const shape = JSON.stringify([theme(), data.zone === null, panel.kind, panel.bands, panel.limits, state.annotations, axes.map(({ scale, format }) => [scale, format]), columns.map(({ line, style, axis }) => [line.key, style, axis.key])]);
+    const shape = JSON.stringify([theme(), data.zone === null, panel.kind, panel.bands, panel.limits, state.annotations, state.draft, axes.map(({ scale, format }) => [scale, format]), columns.map(({ line, style, axis }) => [line.key, style, axis.key])]);
     const values = [times, ...columns.map((column) => column.stroke ?? column.drawn)];
     if (shape !== this.shape || !this.plot) {
       this.shape = shape;

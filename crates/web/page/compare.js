@@ -32,17 +32,37 @@ export function changeWords({ change: kind, factor }) {
 /** The set and the counter of a path without its machine; counters that share them also share a panel. */
 const kindOf = (path) => path.replace(/\(.*\)\\/, "\\").toLowerCase();
 
+/**
+ * Rows without those that repeat another one, such as a disk and its total: the same counter with the same averages. `equal` of a row are the
+ * rows that repeat it. Whole numbers can be equal by chance.
+ */
+function withoutEqual(rows) {
+  const known = new Map();
+  const isWhole = ({ before, after }) => Number.isInteger(before ?? 0) && Number.isInteger(after ?? 0);
+  return rows.filter((row) => {
+    row.equal = [];
+    const key = `${row.counter} ${row.before} ${row.after}`;
+    if (!isWhole(row) && known.has(key)) known.get(key).equal.push(row);
+    else return known.set(key, row);
+    return false;
+  });
+}
+
 export class Comparison {
   /** `loader` has the shown sources and their ranges; `onAdded(panel)` is called after a counter was added to a panel. */
   constructor({ loader, onAdded, onOpen }) {
     Object.assign(this, { loader, onAdded, onOpen, rows: [], total: 0, omitted: [] });
+    /** The ids of the log before and of the log after. */
+    this.pair = [];
     /** The ids of the panels that the list created. */
     this.panels = new Set();
     this.panel = byId("compare-panel");
     byId("compare-button").addEventListener("click", () => this.toggle());
     byId("compare-close").addEventListener("click", () => this.close());
     byId("compare-filter").addEventListener("input", () => this.draw());
-    for (const name of ["before", "after", "sort"]) byId(`compare-${name}`).addEventListener("change", () => this.update());
+    for (const name of ["before", "after"]) byId(`compare-${name}`).addEventListener("change", () => this.chosen(name));
+    byId("compare-swap").addEventListener("click", () => this.show([...this.pair].reverse()));
+    byId("compare-sort").addEventListener("change", () => this.update());
     this.panel.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
     onChange((names) => {
       if (["sources", "range", "align", "shift"].some((name) => names.has(name))) this.sourcesChanged();
@@ -85,23 +105,38 @@ export class Comparison {
     byId("compare-button").hidden = entries.length < 2;
     if (this.panel.hidden) return;
     if (entries.length < 2) return this.close();
-    // A log some time earlier is before itself.
-    const order = [...entries].sort((one, other) => Number(Boolean(other.of)) - Number(Boolean(one.of)));
-    const after = order[0].of ? entries.find(({ id }) => id === order[0].of) : order[1];
-    for (const [name, usual] of [["before", order[0]], ["after", after]]) {
-      const list = byId(`compare-${name}`);
-      const chosen = entries.some(({ id }) => id === list.value) ? list.value : usual.id;
-      list.replaceChildren(...entries.map(({ id, name: text }) => element("option", { value: id }, text)));
-      list.value = chosen;
-    }
-    if (byId("compare-before").value === byId("compare-after").value) byId("compare-after").value = entries.find(({ id }) => id !== byId("compare-before").value).id;
+    // Without earlier values, the order of the logs in the charts decides. A log some time earlier is before itself.
+    const earlier = entries.find(({ of }) => of);
+    if (!earlier) this.pair = entries.slice(0, 2).map(({ id }) => id);
+    else if (!this.hadEarlier || !this.pair.every((chosen) => entries.some(({ id }) => id === chosen))) this.pair = [earlier.id, earlier.of];
+    this.hadEarlier = Boolean(earlier);
+    ["before", "after"].forEach((name, index) => {
+      byId(`compare-${name}`).replaceChildren(...entries.map(({ id, name: text }) => element("option", { value: id }, text)));
+      byId(`compare-${name}`).value = this.pair[index];
+    });
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.update(), PAUSE_MS);
     return undefined;
   }
 
+  /** Uses the log that a list names; if the other list names it too, that one gets the previous log of this list. */
+  chosen(name) {
+    const [own, other] = name === "before" ? [0, 1] : [1, 0];
+    const pair = [...this.pair];
+    pair[own] = byId(`compare-${name}`).value;
+    if (pair[own] === pair[other]) pair[other] = this.pair[own];
+    this.show(pair);
+  }
+
+  /** Compares these logs, also in the charts. */
+  show(pair) {
+    this.pair = pair;
+    if (this.entries().some(({ of }) => of)) this.sourcesChanged();
+    else change({ sources: [...pair, ...state.sources.filter((id) => !pair.includes(id))] });
+  }
+
   request() {
-    const [before, after] = ["before", "after"].map((name) => this.entries().find(({ id }) => id === byId(`compare-${name}`).value));
+    const [before, after] = this.pair.map((chosen) => this.entries().find(({ id }) => id === chosen));
     if (!before || !after) return null;
     const [earlier, later] = [before, after].map((source) => this.loader.boundsOf(source));
     return { before: idOf(before), after: idOf(after), before_begin: earlier.begin, before_end: earlier.end, after_begin: later.begin, after_end: later.end, sort: byId("compare-sort").value, top: ROWS };
@@ -132,15 +167,16 @@ export class Comparison {
 
   draw() {
     const words = byId("compare-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.rows.filter(({ path }) => words.every((word) => path.toLowerCase().includes(word)));
+    const found = withoutEqual(this.rows.filter(({ path }) => words.every((word) => path.toLowerCase().includes(word))));
     byId("compare-body").replaceChildren(...found.slice(0, MAX_DRAWN).map((row) => this.row(row)));
-    const several = this.rows.length < this.total ? `the first ${this.rows.length.toLocaleString("en-US")} of ${this.total.toLocaleString("en-US")}` : this.total.toLocaleString("en-US");
     const shown = Math.min(found.length, MAX_DRAWN);
-    const parts = [`${shown} of ${words.length ? `${found.length} found in ` : ""}${several} counters`];
+    const number = (value) => value.toLocaleString("en-US");
+    const parts = [`${shown} of ${words.length ? `${number(found.length)} found in ` : ""}${number(words.length ? this.rows.length : this.total)} counters`];
+    if (this.rows.length < this.total) parts.push(`the filter searches the first ${number(this.rows.length)}`);
     const means = this.rows.filter((one) => one.average_kind === "arithmetic").length;
     byId("compare-body").classList.toggle("mixed", means > 0 && means < this.rows.length);
     if (means) parts.push(`${means < this.rows.length ? "averages in italics" : "averages"} are means of the values in the log, which has no raw values`);
-    if (this.omitted.length) parts.push(`without ${this.omitted.map(({ set }) => set).join(", ")}, whose counters others repeat`);
+    if (this.omitted.length) parts.push(`not listed: ${this.omitted.map(({ set }) => set).join(", ")}, because other sets have the same counters`);
     setText(byId("compare-state"), parts.join("; "));
     this.mark();
   }
@@ -148,8 +184,9 @@ export class Comparison {
   row(row) {
     const value = (name) => element("td", { class: row.average_kind === "arithmetic" && row[name] !== null ? "number arithmetic" : "number", "data-value": row[name] ?? "" }, lineFigure(row[name], row));
     const name = element("button", { type: "button", class: "plain compare-name", title: `${row.path}\nA click adds it to a panel, or removes it`, "aria-pressed": "false", "data-path": this.pathOf(row), onclick: () => this.choose(row) }, nameOf(row));
-    const hint = row.pairing === "sum" ? `${row.set}, sum of ${row.instances_before} and ${row.instances_after} instances` : row.pairing === "replaced" ? `${row.set}, another process` : row.set;
-    return element("tr", {}, element("th", { scope: "row" }, name, element("span", { class: "hint" }, hint)), value("before"), value("after"), element("td", { class: "number", "data-value": row.factor ?? "" }, changeWords(row)));
+    const hint = row.pairing === "sum" ? `${row.set}, sum of instances: ${row.instances_before} before, ${row.instances_after} after` : row.pairing === "replaced" ? `${row.set}, another process` : row.set;
+    const also = row.equal.map(({ path }) => withoutMachine(path).replace(/^\\|\\[^\\]*$/g, "")).join(", ");
+    return element("tr", {}, element("th", { scope: "row" }, name, element("span", { class: "hint" }, also ? `${hint}; also ${also}` : hint)), value("before"), value("after"), element("td", { class: "number", "data-value": row.factor ?? "" }, changeWords(row)));
   }
 
   /** The path of a panel's counter: it selects the counter in both logs; of a sum, the first instance. */

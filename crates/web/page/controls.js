@@ -155,7 +155,9 @@ export function showControls(page, liveState) {
   setText(byId("save-chart-title"), isGrid ? "Pictures of the panels, a file for each" : "Picture of the chart");
   byId("panel-back").hidden = !panel || state.panels.length < 2;
   if (panel) {
-    byId("kind-list").value = panel.kind;
+    // Only panels with a counter set have a table; others have numbers in its place.
+    byId("kind-list").querySelector("[value=table]").hidden = !panel.table;
+    byId("kind-list").value = panel.kind === "table" && !panel.table ? "report" : panel.kind;
     showPanelMenu(panel);
   }
   setText(byId("view-title"), `${state.savedName || state.title || (isGrid ? "own panels" : "own chart")}${state.isChanged ? " (changed)" : ""}`);

@@ -1,5 +1,6 @@
 // The texts that the page shows in place of a chart or a table: why there is nothing, what is missing.
 
+import { whyNoLines } from "./panel-data.js";
 import { state } from "./state.js";
 import { moment } from "./time.js";
 
@@ -19,9 +20,7 @@ export function whyEmpty(page, data, panel) {
   if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
   if (loader.isRunning() && !data.blocks.some(({ times }) => times.length > 1)) return "Collecting the first values…";
   if (data.isEmpty) return `There are no samples in this time range. ${wholeText(loader.whole(), data.zone)}`.trim();
-  // Some counters show only instances that are active.
-  if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
-  return data.blocks.length ? "No values in this time range." : "…";
+  return whyNoLines(panel, data, loader.isRunning());
 }
 
 /** The message about logs that the server has closed. */

@@ -1,7 +1,7 @@
 // The grid of panels: arranges them, and moves, resizes and removes them by mouse and keyboard.
 
 import { byId } from "./element.js";
-import { announce } from "./messages.js";
+import { announce, showNotice } from "./messages.js";
 import { PanelView } from "./panel-view.js";
 import { MAX_SHARE, movedPanel, titleOf, withPanel } from "./panels.js";
 import { change, state } from "./state.js";
@@ -182,7 +182,8 @@ export class Grid {
 
   remove(id) {
     const at = state.panels.findIndex((panel) => panel.id === id);
-    announce(`Removed the panel ${titleOf(state.panels[at])}.`);
+    const { panels, viewName, isChanged } = state;
+    showNotice(`Removed the panel ${titleOf(panels[at])}.`, () => change({ panels, viewName, isChanged }));
     change({ panels: state.panels.filter((panel) => panel.id !== id), viewName: null });
     const next = state.panels[Math.min(at, state.panels.length - 1)];
     if (next) this.views.get(next.id)?.element.focus();

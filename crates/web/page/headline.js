@@ -1,16 +1,17 @@
 // The line above the panels: facts about each shown machine or log, and the values of the view's headline counters.
 
 import * as api from "./api.js";
-import { byId, element } from "./element.js";
-import { count, lineFigure, span } from "./figures.js";
+import { byId, element, swatch } from "./element.js";
+import { count, duration, lineFigure, span } from "./figures.js";
 import { matcherOf, withoutMachine } from "./paths.js";
+import { dashOf } from "./palette.js";
 import { onChange, state } from "./state.js";
 import { rangeText, seconds, zoneOf } from "./time.js";
 
 /** The time between two updates of live values, in milliseconds: load averages change as often. */
 const UPDATE_MS = 5000;
 /** The number of sources that have a line. */
-const MAX_LINES = 4;
+export const MAX_HEADLINES = 4;
 
 export class Headline {
   constructor({ sources, loader }) {
@@ -25,7 +26,7 @@ export class Headline {
   /** Requests the values of what is shown; those of running live data again if `isDue`. */
   async update(isDue = false) {
     const paths = state.headline.map(({ path }) => path);
-    const shown = paths.length ? this.sources.shown().slice(0, MAX_LINES) : [];
+    const shown = paths.length ? this.sources.shown().slice(0, MAX_HEADLINES) : [];
     const isMoving = ({ kind }) => kind === "live" && this.loader.isRunning();
     // Without a range, equal requests of several pages share one response.
     const requests = shown.map((source) => ({ source, paths, ...(isMoving(source) ? { begin: null, end: null } : this.loader.boundsOf(source)) }));
@@ -56,13 +57,16 @@ export class Headline {
 
   draw() {
     // A panel that is shown alone has the room of the facts about live machines; logs are named.
-    const shown = this.sources.shown().filter(({ kind }) => this.isShown || kind === "log").slice(0, MAX_LINES);
+    const shown = this.sources.shown().filter(({ kind }) => this.isShown || kind === "log").slice(0, MAX_HEADLINES);
     const lines = shown.map((source) => [source, this.partsOf(source)]).filter(([, parts]) => parts.length);
-    const text = JSON.stringify(lines.map(([{ name }, parts]) => [name, parts]));
+    // In comparisons, the lines of a log have these dashes.
+    const all = this.sources.shown();
+    const dash = (source) => all.length > 1 && swatch({ colour: "currentColor", width: 0.5, dash: dashOf(0, all.indexOf(source)) });
+    const text = JSON.stringify(lines.map(([source, parts]) => [source.name, all.length, all.indexOf(source), parts]));
     this.place.hidden = !lines.length;
     if (text === this.drawn) return;
     this.drawn = text;
-    this.place.replaceChildren(...lines.map(([{ name }, parts]) => element("p", {}, element("strong", {}, name), parts.map(([label, value, kind]) => element("span", { class: kind }, label, label && value ? " " : "", value && element("b", { class: "number" }, value))))));
+    this.place.replaceChildren(...lines.map(([source, parts]) => element("p", {}, element("strong", {}, dash(source), source.name), parts.map(([label, value, kind]) => element("span", { class: kind }, label, label && value ? " " : "", value && element("b", { class: "number" }, value))))));
   }
 
   /** The parts of a source's line, `[label, value]` each, and a class. A value with an empty label joins the part before it. */
@@ -76,7 +80,8 @@ export class Headline {
       const value = found[0]?.statistics?.last ?? null;
       // Several machines have no common value.
       if (found.length !== 1 || value === null) continue;
-      const shown = lineFigure(value, found[0]);
+      // Uptimes in all units; values of panels have three digits.
+      const shown = found[0].format?.kind === "seconds" && value >= 60 ? duration(value) : lineFigure(value, found[0]);
       if (label === "" && parts.at(-1)?.[1]) parts.at(-1)[1] += ` ${shown}`;
       else parts.push([label ?? withoutMachine(path).split("\\").at(-1), shown]);
     }

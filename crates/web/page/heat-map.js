@@ -18,6 +18,8 @@ const FAMILY = 'system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 const FONT = `12px ${FAMILY}`;
 /** Names are this high at most, and omitted below this height. */
 const NAME = { max: 12, min: 8 };
+/** Maps that are higher than this, in pixels, have a second axis of time above, of this height. */
+const [TALL, TOP_AXIS] = [500, 18];
 /** The tallest heat map that is shown alone, in pixels. */
 const MAX_HEIGHT = 6000;
 
@@ -71,6 +73,10 @@ export class HeatMap {
     return Math.min(MAX_HEIGHT, heatHeight(this.scene) + this.note.offsetHeight + (this.flags ?? 0) + TIME_AXIS + 4);
   }
 
+  isTall() {
+    return heatHeight(this.scene) > TALL;
+  }
+
   /** Writes what cells and rows are, and offers the units of counters that are not in the map. */
   writeNote() {
     const { sections, others } = this.scene;
@@ -113,8 +119,10 @@ export class HeatMap {
     const plotWidth = Math.max(20, width - left - (this.isCompact ? RIGHT_EDGE : 14));
     const across = (at) => left + (plotWidth * (at - begin)) / (end - begin);
     // Flags are between the first heading and the rows.
-    const flags = flagsOf(notes, across, left, plotWidth);
-    this.flags = flagsHeight(flags);
+    const flags = flagsOf(notes, across, left, plotWidth, this.isCompact);
+    // The end of a tall map can be outside of the window, so that it has times above, too.
+    const timesAbove = this.isTall() ? TOP_AXIS : 0;
+    this.flags = flagsHeight(flags) + timesAbove;
     const inside = Math.max(20, height - TIME_AXIS - this.flags);
     const layout = heatLayout(this.scene, inside);
     const size = nameSize(layout);
@@ -133,6 +141,7 @@ export class HeatMap {
     for (const { at, label, second } of timeMarksWithin(begin, end, box.width, zone)) {
       const middle = (text) => Math.max(context.measureText(text).width / 2, Math.min(width - context.measureText(text).width / 2 - 2, across(at)));
       context.fillText(label, middle(label), box.top + box.height + 12);
+      if (timesAbove) context.fillText(label, middle(label), first + TOP_AXIS / 2);
       if (second) context.fillText(second, middle(second), box.top + box.height + 27);
     }
     const [scale] = layout.heads;

@@ -45,18 +45,20 @@ export function paletteOf(name) {
  */
 export function heatSceneOf(data, panel, isInOrder = false) {
   const blocks = new Map(data.blocks.map((block) => [block.source.id, block]));
-  const isShown = (line) => !entry(line.key).isHidden;
+  const isShown = (line) => !entry(line.key).isHidden && !line.isTotal;
   const lines = data.lines.filter(isShown);
   // The order of rows can be the legend's, but the unit is that of the first counter.
   const unit = mainUnit(panel, data.blocks.flatMap((block) => block.lines.filter(isShown)));
   const isOfUnit = (line) => isSameUnit(formatOf(line), unit);
-  const rows = lines.filter(isOfUnit).map((line) => {
+  const all = lines.filter(isOfUnit).map((line) => {
     const block = blocks.get(line.source.id);
     const { factor } = formatOf(line);
     const values = withGaps(block.times, line.average, block.interval).map((value) => (typeof value === "number" ? value * factor : value));
     return { line, block, values };
   });
-  const sections = sectionsOf(groupsOf(rows), isInOrder);
+  // Rows without cells are omitted, unless all are empty.
+  const filled = all.filter(({ values }) => values.some((value) => typeof value === "number"));
+  const sections = sectionsOf(groupsOf(filled.length ? filled : all), isInOrder);
   for (const section of sections) section.axis = axisOf(section, panel, unit);
   return { sections, others: lines.filter((line) => !isOfUnit(line)), begin: data.begin, end: data.end, zone: data.zone };
 }
@@ -129,10 +131,15 @@ export function eachCell({ block, values }, each) {
   const { times } = block;
   const usual = usualDistance(times);
   let before = -Infinity;
+  let reach = JOINED;
   for (let row = 0; row < times.length; row += 1) {
     const value = values[row];
-    if (typeof value === "number") each(Math.max(before, times[row] - JOINED * usual), times[row], value);
-    if (value !== undefined) before = times[row];
+    // The first value after a gap has a cell of the usual width.
+    if (value === null) reach = 1;
+    if (typeof value !== "number") continue;
+    each(Math.max(before, times[row] - reach * usual), times[row], value);
+    before = times[row];
+    reach = JOINED;
   }
 }
 

@@ -3,7 +3,7 @@
 import { axesOf } from "./axes.js";
 import { drawing } from "./element.js";
 import { lineFigure, shownValue } from "./figures.js";
-import { nameOf } from "./names.js";
+import { instanceOf, nameOf, sharedCounter, shortName } from "./names.js";
 import { isSameUnit } from "./units.js";
 import { styleOf } from "./scene.js";
 import { entry, state } from "./state.js";
@@ -40,28 +40,29 @@ export function barsOf(lines, panel, maxTicks) {
 export function drawHistogram(place, lines, panel, onSelect) {
   const width = Math.max(200, place.clientWidth - 4);
   const names = Math.min(280, width * 0.36);
-  const [left, right, bottom] = [names + 8, 92, 26];
+  const [left, right, head] = [names + 8, 92, 20];
   const max = Math.max(2, Math.floor((width - left - right) / 90));
   const { bars, axes } = barsOf(lines, panel, max);
-  const height = bars.length * ROW + bottom + 6;
+  const height = head + bars.length * ROW + 6;
   const across = (axis, value) => left + (width - left - right) * ((Math.max(axis.low, Math.min(axis.high, value)) - axis.low) / (axis.high - axis.low));
   const picture = drawing("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", class: "histogram-picture" });
-  const floor = bars.length * ROW + 4;
+  const floor = head + bars.length * ROW + 4;
   // With several units, there are no ticks, because the values beside the bars show the unit.
   for (const axis of axes.length === 1 ? axes : []) {
     for (const { at, label } of valueMarks(axis.low, axis.high, max, axis.format)) {
       picture.append(
-        drawing("line", { class: "grid-line", x1: across(axis, at), x2: across(axis, at), y1: 0, y2: floor }),
-        drawing("text", { class: "axis-text", x: across(axis, at), y: floor + 16, "text-anchor": "middle" }, label),
+        drawing("line", { class: "grid-line", x1: across(axis, at), x2: across(axis, at), y1: head - 4, y2: floor }),
+        drawing("text", { class: "axis-text", x: across(axis, at), y: 12, "text-anchor": "middle" }, label),
       );
     }
   }
   const fits = Math.floor(names / 6.8);
+  const isShared = sharedCounter(bars.map(({ line }) => line)) !== null;
   bars.forEach(({ line, value, size, axis }, index) => {
     const style = styleOf(line);
-    const y = index * ROW;
+    const y = head + index * ROW;
     const group = drawing("g", { class: line.key === state.selected ? "bar selected" : "bar" });
-    const name = line.label ?? nameOf(line);
+    const name = isShared ? instanceOf(line) : shortName(line);
     // The whole row is clickable.
     group.append(drawing("title", {}, `${nameOf(line)}: ${lineFigure(value, line)}`), drawing("rect", { class: "bar-room", x: 0, y, width, height: ROW }));
     group.append(drawing("text", { class: "axis-text strong", x: names, y: y + 16, "text-anchor": "end" }, name.length > fits ? `${name.slice(0, fits - 1)}…` : name));

@@ -44,6 +44,8 @@ export class Hover {
     this.shown = null;
     this.isPinned = false;
     this.hadFocus = null;
+    // The page moves under the pointer.
+    document.addEventListener("scroll", (event) => event.target !== box && this.hide(), true);
   }
 
   /** Hides the box, unless it is pinned. */

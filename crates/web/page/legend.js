@@ -227,8 +227,10 @@ export class Legend {
 
   /** Puts the divider before a row: how many counters the chart does not show, and buttons for their units. */
   divide(others, place) {
-    const units = [...new Set(others.map(({ unit }) => unit))];
-    const text = `Not in this chart: ${count(others.length, "counter")} of ${units.length === 1 ? "another unit" : "other units"}. Show instead:`;
+    const rest = others.filter(({ isTotal }) => !isTotal);
+    const units = [...new Set(rest.map(({ unit }) => unit))];
+    const texts = [rest.length < others.length && `${count(others.length - rest.length, "total")} of the lines above`, rest.length && `${count(rest.length, "counter")} of ${units.length === 1 ? "another unit" : "other units"}. Show instead:`];
+    const text = `Not in this chart: ${texts.filter(Boolean).join("; ")}`;
     const key = JSON.stringify([text, units, this.columns.length]);
     if (this.divided !== key) {
       this.divided = key;

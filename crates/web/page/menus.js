@@ -2,10 +2,12 @@
 
 const openMenus = () => document.querySelectorAll("details.menu[open]");
 
-/** Aligns a menu with the right or left side of its button, so that it is inside the window. */
+/** Aligns a menu with the right or left side of its button, and puts it above or below, so that it is inside the window. */
 function keepInside(body) {
-  body.classList.remove("from-left");
-  body.classList.toggle("from-left", body.getBoundingClientRect().left < 0);
+  body.classList.remove("from-left", "above");
+  const { left, bottom, height } = body.getBoundingClientRect();
+  body.classList.toggle("from-left", left < 0);
+  body.classList.toggle("above", bottom > innerHeight && body.parentElement.getBoundingClientRect().top > height);
 }
 
 /** Sets up all menus, also those that are created later. */
@@ -35,6 +37,8 @@ export function setUpMenus() {
     for (const menu of openMenus()) menu.open = false;
   });
   document.addEventListener("pointerdown", (event) => {
-    for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
+    // The time of a note is chosen on a chart.
+    const isMark = (menu) => menu.id === "notes-menu" && event.target.closest(".u-over");
+    for (const menu of openMenus()) if (!menu.contains(event.target) && !isMark(menu)) menu.open = false;
   });
 }

@@ -12,9 +12,9 @@ export function announce(text) {
   setTimeout(() => item.remove(), ANNOUNCED_MS);
 }
 
-/** Shows a sentence for some seconds. */
-export function showNotice(text) {
-  show(text, "note", 6000);
+/** Shows a sentence for some seconds, with a button that calls `undo` if that is given. */
+export function showNotice(text, undo = null) {
+  show(text, "note", undo ? 12_000 : 6000, undo);
 }
 
 /** Shows an error until it is dismissed. */
@@ -22,12 +22,13 @@ export function showError(problem) {
   show(problem instanceof Error ? problem.message : String(problem), "error", null);
 }
 
-function show(text, kind, milliseconds) {
+function show(text, kind, milliseconds, undo = null) {
   const list = byId("messages");
   for (const shown of list.children) if (shown.dataset.text === text) shown.remove();
   while (list.children.length >= 4) list.firstElementChild.remove();
   const close = element("button", { type: "button", class: "plain", "aria-label": "Dismiss", onclick: () => item.remove() }, "×");
-  const item = element("div", { class: `message ${kind}` }, element("span", {}, text), close);
+  const back = undo && element("button", { type: "button", onclick: () => (item.remove(), undo()) }, "Undo");
+  const item = element("div", { class: `message ${kind}` }, element("span", {}, text), back, close);
   item.dataset.text = text;
   list.append(item);
   if (milliseconds) setTimeout(() => item.remove(), milliseconds);

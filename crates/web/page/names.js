@@ -1,10 +1,13 @@
 // The names of lines.
 
-import { idOf, lengthText } from "./earlier.js";
+import { idOf, lengthText, presentKey } from "./earlier.js";
+
+/** The instance with its parent; null without one. */
+export const instanceOf = (line) => (line.parent ? `${line.parent}/${line.instance}` : line.instance);
 
 /** A name: counter and instance. */
 export function nameOf(line) {
-  const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;
+  const instance = instanceOf(line);
   return instance === null || instance === undefined ? line.counter : `${line.counter} (${instance})`;
 }
 
@@ -19,3 +22,13 @@ export function withSource(name, source, several) {
 
 /** The name of a line in its panel: its label, or counter and instance. */
 export const shortName = (line) => line.label ?? nameOf(line);
+
+/** The line of the same counter in the first source, or at the present time; the line itself if it is that line. */
+export const firstKey = (line) => line.sameAs?.key ?? presentKey(line);
+
+/** The counter that all lines are of, if they differ in their instances and have no labels; otherwise null. */
+export function sharedCounter(lines) {
+  const [first] = lines;
+  const isShared = new Set(lines.map(firstKey)).size > 1 && lines.every(({ label, instance, counter, set }) => label === null && instance && counter === first.counter && set === first.set);
+  return isShared ? first.counter : null;
+}

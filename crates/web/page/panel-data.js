@@ -7,6 +7,21 @@ import { entry, panelKey, state } from "./state.js";
 /** Whether a line has only zeros, or no value, in the visible range. */
 const isIdle = ({ statistics, average }) => (statistics ? !statistics.minimum && !statistics.maximum : !average.some(Boolean));
 
+/** Whether a line has a value in the visible range. */
+const hasValue = ({ statistics, average }) => (statistics ? statistics.minimum !== null : average.some((value) => typeof value === "number"));
+
+/** Why a panel has no lines although its sources have samples. */
+export function whyNoLines(panel, { blocks }, isRunning) {
+  const removed = blocks.flatMap((block) => block.removed ?? []);
+  if (removed.some(hasValue)) return "All values are 0 in this time range.";
+  if (!isRunning) return blocks.length ? "No values in this time range." : "…";
+  // A path with wildcards selects nothing if its set has no instances.
+  return removed.length ? "No values yet." : `No values yet. This machine may have no instances of ${panel.counters.slice(0, 3).map(({ path }) => path).join(", ")}.`;
+}
+
+/** Whether a line is of all instances, or of all processors of a node. */
+const isTotal = ({ instance }) => /(^|,)_total$/i.test(instance ?? "");
+
 /** The name of a line by which lines of several logs are equal. */
 const nameOf = ({ path }) => withoutMachine(path).toLowerCase();
 
@@ -41,6 +56,10 @@ export function dataOf(panel, data) {
       }
       lines.push(own);
     }
+    // A total is not added to its parts.
+    const counterOf = ({ set, counter, machine }) => `${set} ${counter} ${machine}`;
+    const parts = new Set(lines.filter((line) => !isTotal(line)).map(counterOf));
+    for (const line of lines) line.isTotal = isTotal(line) && parts.has(counterOf(line));
     return { ...block, lines, removed };
   });
   const wanted = new Set(panel.counters.map(({ path }) => path.toLowerCase()));

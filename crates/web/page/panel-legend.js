@@ -5,7 +5,8 @@ import { formatOf, mainUnit } from "./axes.js";
 import { isEarlier, lengthText, presentKey } from "./earlier.js";
 import { element, setText, setTitle, swatch } from "./element.js";
 import { changeText, figure, figureName, figureTitle, lineFigure, shownValue } from "./figures.js";
-import { areSeveral, nameOf, shortName, withSource } from "./names.js";
+import { MAX_HEADLINES } from "./headline.js";
+import { areSeveral, firstKey, instanceOf, nameOf, sharedCounter, shortName, withSource } from "./names.js";
 import { dashOf, isPlainStyle } from "./palette.js";
 import { EARLIER, styleOf } from "./scene.js";
 import { changeEntries, entry, state } from "./state.js";
@@ -13,6 +14,8 @@ import { isSameUnit } from "./units.js";
 
 /** The maximum number of lines; a panel that is shown alone has another legend. */
 const MAX_LINES = 60;
+/** With more instances, the legend begins with the largest. */
+const MANY = 8;
 /** The number of rows; of a high panel, the second one. */
 const ROWS = [2, 6];
 /** The height from which a panel is high, in pixels. */
@@ -20,23 +23,22 @@ const HIGH = 400;
 /** Rows that are less than half visible are hidden. */
 const HALF = 0.5;
 
-/** The line of the same counter in the first source, or at the present time; the line itself if it is that line. */
-const firstKey = (line) => line.sameAs?.key ?? presentKey(line);
+/** Averages of earlier values that cover less of the range than this share are not compared with the present ones. */
+const WHOLE = 0.95;
+
+/** The number of values of a line, as a share of that of another line. */
+const shareOf = (line, other) => (line.statistics?.values ?? 0) / Math.max(1, other.statistics?.values ?? 0);
 
 /** Lines in the order of the legend: those of a counter after each other, hidden ones last if there are too many. */
 function ordered(lines) {
   const families = new Map();
   for (const line of lines) families.set(firstKey(line), [...(families.get(firstKey(line)) ?? []), line]);
-  const all = [...families.values()].flat();
+  const groups = [...families.values()];
+  // Of many instances, the largest ones are visible; averages change slowly enough for live values.
+  if (groups.length > MANY && sharedCounter(lines)) groups.sort(([one], [other]) => (other.statistics?.average ?? -1) - (one.statistics?.average ?? -1));
+  const all = groups.flat();
   const isHidden = ({ key }) => entry(key).isHidden;
   return lines.length > MAX_LINES && lines.some(isHidden) ? [...all.filter((line) => !isHidden(line)), ...all.filter(isHidden)] : all;
-}
-
-/** The counter that all lines are of, if they differ in their instances and have no labels; otherwise null. */
-function sharedCounter(lines) {
-  const [first] = lines;
-  const isShared = new Set(lines.map(firstKey)).size > 1 && lines.every(({ label, instance, counter, set }) => label === null && instance && counter === first.counter && set === first.set);
-  return isShared ? first.counter : null;
 }
 
 export class PanelLegend {
@@ -77,8 +79,9 @@ export class PanelLegend {
     this.hidden = lines.length - shown.length + left;
     const several = areSeveral(blocks);
     const values = new Map(shown.map((line) => [line.key, shownValue(line)]));
+    const earlier = new Map(shown.filter(isEarlier).map((line) => [presentKey(line), line]));
     const shared = sharedCounter(shown);
-    const isKeyed = this.drawKey(shown, several);
+    const isKeyed = this.drawKey(shown, blocks, several);
     const items = [];
     if (shared) {
       setText(this.shared, shared);
@@ -91,11 +94,17 @@ export class PanelLegend {
       const first = isKeyed ? this.rows.get(firstKey(line)) : row;
       if (row.button.parentElement !== first.item) first.item.append(row.button);
       if (first === row) items.push(row.item);
-      this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), first: values.get(firstKey(line)) ?? null, isBeyond: beyond(line, values.get(line.key)) });
+      this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), from: values.get((earlier.get(line.key) ?? line.sameAs)?.key) ?? null, isComparable: !earlier.has(line.key) || shareOf(earlier.get(line.key), line) >= WHOLE, isBeyond: beyond(line, values.get(line.key)) });
     }
-    if (isKeyed) items.push(this.keyItem);
+    // First, because the end of a long legend is hidden.
+    if (isKeyed && this.keyItem.hasChildNodes()) items.unshift(this.keyItem);
     const keys = new Set(values.keys());
-    for (const key of this.rows.keys()) if (!keys.has(key)) this.rows.delete(key);
+    for (const [key, { button }] of this.rows) {
+      if (keys.has(key)) continue;
+      // It can be in the item of another line.
+      button.remove();
+      this.rows.delete(key);
+    }
     for (const item of [...this.list.children]) if (!items.includes(item)) item.remove();
     items.forEach((item, index) => this.list.children[index] !== item && this.list.insertBefore(item, this.list.children[index] ?? null));
     return shown.length ? figureTitle(shown) : "";
@@ -109,7 +118,7 @@ export class PanelLegend {
     return row;
   }
 
-  update(row, line, { shared, several, isKeyed, firstSource, value, first, isBeyond }) {
+  update(row, line, { shared, several, isKeyed, firstSource, value, from, isComparable, isBeyond }) {
     const style = styleOf(line);
     const text = JSON.stringify(style);
     if (row.style !== text) {
@@ -117,7 +126,7 @@ export class PanelLegend {
       row.mark.replaceChildren(swatch(style));
     }
     const isFirst = firstKey(line) === line.key;
-    const name = shared ? (line.parent ? `${line.parent}/${line.instance}` : line.instance) : shortName(line);
+    const name = shared ? instanceOf(line) : shortName(line);
     // The key does not name the source of a counter that the first source lacks.
     const isNamed = isKeyed && isFirst && line.source === firstSource;
     setText(row.name, isNamed ? name : withSource(name, line.source, several));
@@ -126,7 +135,8 @@ export class PanelLegend {
     setText(row.value, lineFigure(value, line));
     row.value.dataset.value = value ?? "";
     row.value.classList.toggle("beyond", isBeyond);
-    const change = isFirst ? "" : isEarlier(line) ? changeText(first, value) : changeText(value, first);
+    // The change is that to this value, from earlier values or from the first source.
+    const change = isComparable ? changeText(value, from) : "";
     setText(row.change, change ? `(${change})` : "");
     row.button.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.button.setAttribute("aria-pressed", String(!entry(line.key).isHidden));
@@ -134,17 +144,22 @@ export class PanelLegend {
   }
 
   /** Writes what the dashes of earlier values, or of further sources, mean. Returns false if dashes also distinguish counters. */
-  drawKey(lines, several) {
+  drawKey(lines, blocks, several) {
     const others = lines.filter((line) => firstKey(line) !== line.key);
     if (!others.length || lines.some((line) => !isPlainStyle(entry(line.key).isColoured && line.sameAs ? 99 : entry(firstKey(line)).styleIndex))) return false;
     const known = new Set(lines.map(({ key }) => key));
     if (others.some((line) => !known.has(firstKey(line)))) return false;
     const meanings = new Map();
-    if (several) for (const line of lines) if (!isEarlier(line)) meanings.set(line.source.name, line.sameAs ? dashOf(0, line.sameAs.nth) : []);
+    // A few sources are named above the panels, with their dashes.
+    if (blocks.length > MAX_HEADLINES) for (const line of lines) if (!isEarlier(line)) meanings.set(line.source.name, line.sameAs ? dashOf(0, line.sameAs.nth) : []);
     const earlier = lines.find(isEarlier);
     // With several sources, earlier values of each have the same dashes.
     if (earlier && several) return false;
-    if (earlier) meanings.set(`${lengthText(earlier.source.shift)} earlier`, EARLIER);
+    if (earlier) {
+      const present = lines.find(({ key }) => key === presentKey(earlier));
+      const share = present ? shareOf(earlier, present) : 1;
+      meanings.set(`${lengthText(earlier.source.shift)} earlier${share < WHOLE ? ` (${Math.round(share * 100)} % of the range)` : ""}`, EARLIER);
+    }
     const text = JSON.stringify([...meanings]);
     if (this.key !== text) {
       this.key = text;

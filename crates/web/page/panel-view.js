@@ -10,7 +10,7 @@ import { shortName } from "./names.js";
 import { PanelLegend } from "./panel-legend.js";
 import { isChart, isOverTime, titleOf } from "./panels.js";
 import { withoutMachine } from "./paths.js";
-import { entry } from "./state.js";
+import { entry, state } from "./state.js";
 import { TableView } from "./table-view.js";
 
 /** A panel in the grid. `acts` are the actions of its header. */
@@ -70,7 +70,9 @@ export class PanelView {
     const lines = data.lines;
     const kind = panel.kind === "table" && !panel.table ? "report" : panel.kind;
     setText(this.title, titleOf(panel));
-    this.element.setAttribute("aria-label", titleOf(panel));
+    // Screen readers distinguish panels of the same title by numbers.
+    const same = state.panels.filter((other) => titleOf(other) === titleOf(panel));
+    this.element.setAttribute("aria-label", same.length > 1 ? `${titleOf(panel)} (${same.indexOf(panel) + 1})` : titleOf(panel));
     if (kind !== this.kind) this.changeKind(kind);
     const isEmpty = kind !== "table" && !lines.length;
     this.empty.hidden = !isEmpty;

@@ -108,13 +108,12 @@ export function pathsOf(panels) {
   return [...known.values()];
 }
 
-/** The title of a panel: its own, or the counter set. */
+/** The title of a panel: its own, or the counter set, with the counter if there is only one. */
 export function titleOf(panel) {
   if (panel.title) return panel.title;
   if (panel.table) return panel.table.set;
-  const path = panel.counters[0]?.path ?? "";
-  const set = /^\\([^\\(]+)/.exec(withoutMachine(path))?.[1];
-  return set ?? "Panel";
+  const [, set = "Panel", counter] = /^\\([^\\(]+)(?:\(.*\))?\\(.+)$/.exec(withoutMachine(panel.counters[0]?.path ?? "")) ?? [];
+  return counter && counter !== "*" && panel.counters.length === 1 ? `${set}: ${counter}` : set;
 }
 
 /** For each list of counters, maps a path to the counter that selects it, so that the patterns are tried only once per path. */

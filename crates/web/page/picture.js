@@ -15,7 +15,7 @@ import { entry } from "./state.js";
 import { colour, theme } from "./theme.js";
 import { namesOf, limitColour } from "./limits.js";
 import { sinceStart, timeMarksWithin } from "./ticks.js";
-import { areWhole, sampleMoment } from "./time.js";
+import { areWhole, rangeText, sampleMoment } from "./time.js";
 import { axisTexts } from "./units.js";
 
 const WIDTH = 1200;
@@ -46,12 +46,12 @@ export function drawPicture(pen, data, panel, lines, size) {
 
 /** The title: sources and time range. */
 export function titleOf(data) {
-  const sources = data.blocks.filter(({ source }) => !source.of).map((block) => block.source.name).join(" + ");
   const earlier = data.blocks.find(({ source }) => source.of)?.source;
-  const length = duration(data.end - data.begin) + (earlier ? `; dashed: ${lengthText(earlier.shift)} earlier` : "");
-  if (!data.zone) return `${sources}, ${sinceStart(data.begin, 0.1)} – ${sinceStart(data.end, 0.1)} from the start, ${length}`;
+  const length = duration(data.end - data.begin) + (earlier ? `; dotted: ${lengthText(earlier.shift)} earlier` : "");
+  if (!data.zone) return `${data.origins.map(({ source, begin, end, zone }) => `${source.name} (${rangeText(begin, end, zone)})`).join(" + ")}, ${sinceStart(data.begin, 0.1)} – ${sinceStart(data.end, 0.1)} from the start, ${length}`;
   const [begin, end] = [data.begin, data.end].map((at) => ({ time: sampleMoment(at, data.zone, areWhole(data.blocks)), name: data.zone.nameAt(at) }));
   const changed = begin.name === end.name ? "" : ` (${begin.name})`;
+  const sources = data.blocks.filter(({ source }) => !source.of).map((block) => block.source.name).join(" + ");
   return `${sources}, ${begin.time}${changed} – ${end.time} (${end.name}), ${length}`;
 }
 
@@ -161,7 +161,7 @@ function drawLegend(pen, shown, ink, top, several, isScaled) {
   shown.slice(0, MAX_ROWS).forEach((line, index) => {
     const y = top + ROW * (index + 1);
     pen.lines([[[28, y - 4], [58, y - 4]]], { ...styleOf(line), width: 3 });
-    const name = `${several ? `${line.source.name} · ` : ""}${line.set} · ${nameOf(line)}`;
+    const name = `${several ? `${line.source.name} · ` : ""}${line.label ? `${line.label}: ` : `${line.set} · `}${nameOf(line)}`;
     pen.text(PLOT.left, y, name.length > 62 ? `${name.slice(0, 61)}…` : name, { colour: ink.colour });
     for (const [, key, right] of figures) pen.text(right, y, lineFigure(line.statistics?.[key], line), { colour: ink.colour, align: "end" });
     if (isScaled) pen.text(1000, y, factorText(powerOf(entry(line.key).scale, line)), { colour: ink.colour, align: "end" });

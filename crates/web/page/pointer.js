@@ -29,13 +29,19 @@ export function watchChart(page, watched) {
     });
   };
   watched.hooks.cursor = (plot) => {
-    if (isFollowing) return;
+    // A new drawing repeats the crosshair that followed that of another chart.
+    if (plot.over.matches(":hover")) watched.isFollower = false;
+    if (isFollowing || watched.isFollower) return;
     hover.follow(watched);
     // The other charts show the same moment.
     const { left } = plot.cursor;
     const at = left >= 0 ? plot.posToVal(left, "x") : null;
     isFollowing = true;
-    for (const other of grid.charts()) if (other !== watched) other.plot.setCursor({ left: at === null ? -10 : other.plot.valToPos(at, "x"), top: at === null ? -10 : 0 });
+    for (const other of grid.charts()) {
+      if (other === watched) continue;
+      other.isFollower = true;
+      other.plot.setCursor({ left: at === null ? -10 : other.plot.valToPos(at, "x"), top: at === null ? -10 : 0 });
+    }
     isFollowing = false;
   };
 }

@@ -2,7 +2,7 @@
 
 import { byId, element, setText, setTitle } from "./element.js";
 import { duration, figure, figureTitle, lineFigure, NONE, shownValue } from "./figures.js";
-import { nameOf, withSource } from "./names.js";
+import { instanceOf, nameOf, withSource } from "./names.js";
 import { entry, state } from "./state.js";
 
 const MAX_ACROSS = 24;
@@ -18,15 +18,15 @@ function setsOf(lines) {
   return [...sets.values()];
 }
 
-const instanceOf = (line) => (line.parent ? `${line.parent}/${line.instance}` : (line.instance ?? ""));
+const nameIn = (line) => instanceOf(line) ?? "";
 
 /** Draws the view. If `severalSources`, each table names its source. */
 export function drawReport(place, lines, severalSources, onSelect) {
   const shown = lines.filter((line) => !entry(line.key).isHidden);
   const tables = setsOf(shown).flatMap((set) => {
-    const instances = [...new Set(set.lines.map(instanceOf))];
+    const instances = [...new Set(set.lines.map(nameIn))];
     const counters = [...new Set(set.lines.map((line) => line.counter))];
-    const found = new Map(set.lines.map((line) => [`${line.counter}\n${instanceOf(line)}`, line]));
+    const found = new Map(set.lines.map((line) => [`${line.counter}\n${nameIn(line)}`, line]));
     const unit = new Map(set.lines.map((line) => [line.counter, line.unit]));
     const caption = [severalSources ? set.source.name : null, set.machine ? `\\\\${set.machine}` : null, set.set].filter(Boolean).join("  ›  ");
     // Many instances become rows.
@@ -38,7 +38,7 @@ export function drawReport(place, lines, severalSources, onSelect) {
       const attributes = { class: line.key === state.selected ? "number selected" : "number", onclick: () => onSelect(line.key), title: line.path };
       return element("td", { ...attributes, "data-value": shownValue(line) ?? "" }, lineFigure(shownValue(line), line));
     };
-    const headed = (counter) => (unit.get(counter) ? [counter, " ", element("span", { class: "unit" }, unit.get(counter))] : [counter]);
+    const headed = (counter) => (unit.get(counter) && !counter.includes(unit.get(counter)) ? [counter, " ", element("span", { class: "unit" }, unit.get(counter))] : [counter]);
     const isPlain = across.length === 1 && across[0] === "";
     const head = element(
       "thead",

@@ -1,7 +1,7 @@
 // What a chart shows: joined times, columns of values with styles, and the range of each axis. The chart on the page and its
 // pictures draw it.
 
-import { axesOf, rangeOf } from "./axes.js";
+import { axesOf, drawnTest, rangeOf } from "./axes.js";
 import { joined } from "./blocks.js";
 import { dashOf, highlightColour, lineStyle } from "./palette.js";
 import { presentKey } from "./earlier.js";
@@ -31,7 +31,8 @@ export function styleOf(line) {
 
 /** The scene of a panel's chart. */
 export function sceneOf(data, panel, maxTicks) {
-  const isShown = (line) => !entry(line.key).isHidden;
+  const isDrawn = drawnTest(panel, data);
+  const isShown = (line) => !entry(line.key).isHidden && isDrawn(line);
   const { axes, isScaled, axisOf, factorOf } = axesOf(panel, data.lines.filter(isShown), data.lines);
   const { times, columns } = joined(data.blocks, isShown, factorOf);
   for (const column of columns) {

@@ -143,11 +143,13 @@ export class Sources {
     change({ sources: [id], range: isAgain ? state.range : null, frozen: null });
   }
 
-  /** Adds a source to the chart or removes it. */
+  /** Adds a source to the chart or removes it. The source that begins first is the first one, with which others are compared. */
   overlay(id, isShown) {
     const rest = state.sources.filter((other) => other !== id && !this.isGone(other));
+    const begin = seconds(this.byId(id)?.begin) ?? Infinity;
+    const at = rest.findLastIndex((other) => (seconds(this.byId(other)?.begin) ?? 0) <= begin) + 1;
     clearZoomHistory();
-    change({ sources: isShown ? [...rest, id] : rest, range: null });
+    change({ sources: isShown ? [...rest.slice(0, at), id, ...rest.slice(at)] : rest, range: null });
   }
 
   async show(opening, isOverlaid = false) {

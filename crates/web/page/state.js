@@ -42,6 +42,8 @@ export const state = {
   group: "none",
   /** Notes of users: `{begin, end, text}` in seconds since 1970; `end` is null for a moment. */
   annotations: [],
+  /** The note that the Notes menu would add, as a list; null if the menu is closed. */
+  draft: null,
   /** "log", "local" or "utc". */
   zone: "log",
   /** "units" or "raw": whether figures have units and three digits, or all digits. */

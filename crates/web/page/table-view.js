@@ -6,14 +6,14 @@ import { figureTitle, lineFigure, NONE } from "./figures.js";
 import { areSeveral, withSource } from "./names.js";
 import { PROPERTIES, TREES, withPanel } from "./panels.js";
 import { change, state } from "./state.js";
-import { arranged, needsPresence, valueOf } from "./tables.js";
+import { arranged, needsPresence, sortValue, valueOf } from "./tables.js";
 
 /** The maximum number of rows; users find other rows with the filter. */
 const MAX_ROWS = 500;
 
 /** The share of the time range in which an instance had values. */
 const PRESENCE = { title: "PRESENT %", isPresence: true };
-const isName = ({ counter, property, isPresence }) => !counter && !property && !isPresence;
+const isName = ({ counter, property, isPresence, of }) => !counter && !property && !isPresence && !of;
 /** Tables that are narrower than this, in pixels, begin with the name. */
 const NARROW = 520;
 
@@ -24,7 +24,7 @@ function mainColumn({ columns, sort }) {
 }
 
 /** The order of the columns of a narrow table. */
-const rankOf = (column, main) => (isName(column) ? 0 : column === main ? 1 : 2);
+const rankOf = (column, main) => (isName(column) ? 0 : column === main || column.of ? 1 : 2);
 
 /** Explanations of rows that are not processes. */
 const EXPLAINED = {
@@ -35,6 +35,12 @@ const EXPLAINED = {
 /** Whether a row is counted: sums and the time of ended processes are not. */
 const isCounted = (row) => !row.isReserved && !EXPLAINED[row.name.toLowerCase()];
 
+/** The longest name, in characters. */
+const MAX_NAME = 40;
+
+/** A long name without its middle, because the ends of the paths of control groups distinguish them. */
+const shortened = (name) => (name.length > MAX_NAME ? `${name.slice(0, 12)}…${name.slice(13 - MAX_NAME)}` : name);
+
 /** The table in an element. */
 export class TableView {
   /** `onChart(path)` shows a counter of a row as a chart. */
@@ -42,6 +48,8 @@ export class TableView {
     this.place = place;
     this.onChart = onChart;
     this.shape = "";
+    /** Whether the table is wider than its place. */
+    this.isWide = false;
   }
 
   settings(panel, parts) {
@@ -68,9 +76,12 @@ export class TableView {
     const hasProperties = Boolean(table.process && (rows ?? []).some(({ source }) => source.kind === "live"));
     const columns = table.columns.filter(({ property }) => !property || hasProperties);
     if (needsPresence(rows ?? [])) columns.splice(columns.findIndex(isName) > 0 ? columns.findIndex(isName) : columns.length, 0, PRESENCE);
+    // The averages by which rows are sorted are beside the others.
+    const sorted = columns.findIndex(({ title, counter, is_last: isLast }) => title === table.sort && counter && !isLast);
+    if (columns.includes(PRESENCE) && sorted >= 0) columns.splice(sorted + 1, 0, { title: "× PRESENT", of: columns[sorted], help: "The average over the whole time range, in which the instance counts as 0 while it did not exist" });
     const main = mainColumn({ ...table, columns });
-    // On narrow screens, the name is first, and then the counter that matters.
-    if (this.place.clientWidth < NARROW) columns.sort((one, other) => rankOf(one, main) - rankOf(other, main));
+    // On narrow screens, the name is first, and then the counter that matters. So it is if names at the end were outside.
+    if (this.isWide || this.place.clientWidth < NARROW) columns.sort((one, other) => rankOf(one, main) - rankOf(other, main));
     const shape = JSON.stringify([panel.id, columns.map(({ title }) => title), hasProperties]);
     if (shape !== this.shape) this.build(panel, columns, hasProperties, shape);
     this.panel = panel;
@@ -78,13 +89,10 @@ export class TableView {
     for (const box of this.choices.querySelectorAll("input")) box.checked = table.columns.some(({ property }) => property === box.value);
     if (document.activeElement !== this.filter) this.filter.value = table.filter;
     if (document.activeElement !== this.top) this.top.value = table.top ?? "";
-    const isWeighted = columns.includes(PRESENCE);
+    const isWeighted = columns.some(({ of }) => of);
     columns.forEach((column, index) => {
-      const head = this.heads[index];
-      const isSorted = column.title === table.sort;
-      head.setAttribute("aria-sort", isSorted ? (table.is_descending ? "descending" : "ascending") : "none");
-      // The order is that of the average multiplied by the presence, so the heading says it.
-      head.classList.toggle("weighted", isWeighted && isSorted && Boolean(column.counter) && !column.is_last);
+      const isSorted = isWeighted ? Boolean(column.of) : column.title === table.sort;
+      this.heads[index].setAttribute("aria-sort", isSorted ? (table.is_descending ? "descending" : "ascending") : "none");
     });
     const { lines, found } = arranged(rows ?? [], table);
     const total = found.filter(isCounted).length;
@@ -96,6 +104,10 @@ export class TableView {
     const heading = ({ group, count }) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: columns.length }, `${group} (${count})`));
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     this.body.replaceChildren(...shown.map((line) => (line.row ? this.row(line, columns, several) : heading(line))));
+    if (!this.isWide && isName(columns.at(-1)) && this.scrolled.scrollWidth > this.scrolled.clientWidth) {
+      this.isWide = true;
+      this.draw(panel, rows);
+    }
     // The rows of live tables are replaced at each update.
     if (focused) this.body.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -103,15 +115,15 @@ export class TableView {
   row({ row, depth, isContext }, columns, several) {
     const cells = columns.map((column) => {
       if (column.isPresence) return element("td", { class: "number", "data-value": row.present }, String(Math.round(row.present * 100)));
-      const value = valueOf(row, column);
+      const value = column.of ? sortValue(row, column.of) : valueOf(row, column);
       if (column.property) return element("td", { class: "property", title: value ?? null }, value ?? NONE);
-      if (!column.counter) {
-        const name = withSource(row.name, row.source, several);
+      if (isName(column)) {
+        const name = withSource(shortened(row.name), row.source, several);
         const counter = this.chartCounter(columns);
         const shown = counter && !row.isReserved && this.onChart ? element("button", { type: "button", class: "plain instance-name", title: `${EXPLAINED[row.name.toLowerCase()] ?? row.name}\nA click shows ${counter} as a chart`, "data-path": this.pathOf(row, counter) }, name) : name;
         return element("th", { scope: "row", title: EXPLAINED[row.name.toLowerCase()] ?? row.name, "data-depth": depth || null }, depth ? element("span", { class: "indent", "aria-hidden": "true" }, `${"  ".repeat(Math.min(depth, 20) - 1)}└ `) : null, shown);
       }
-      const line = row.lines.get(column.counter.toLowerCase());
+      const line = row.lines.get((column.of ?? column).counter.toLowerCase());
       return element("td", { class: "number", "data-value": value ?? "" }, line ? lineFigure(value, line) : NONE);
     });
     return element("tr", { class: [row.isReserved ? "reserved" : "", isContext ? "context" : ""].join(" ").trim() || null }, cells);
@@ -138,7 +150,7 @@ export class TableView {
     this.top = element("input", { type: "number", class: "table-top", min: 1, max: 100_000, placeholder: "all", "aria-label": "Number of rows", onchange: (event) => this.settings(this.panel, { top: Math.max(0, Math.round(Number(event.target.value))) || null }) });
     this.state = element("span", { class: "hint" });
     this.heads = columns.map((column) =>
-      element("th", { scope: "col", class: column.counter || column.isPresence ? "number" : null }, column.isPresence ? element("span", { class: "hint", title: "How much of the time range the instance existed; averages cover only that time, and are multiplied by it for sorting" }, column.title) : element("button", { type: "button", class: "plain", title: [column.counter ?? column.property ?? "Instance", column.help].filter(Boolean).join("\n"), onclick: () => this.sortBy(this.panel, column) }, column.title)),
+      element("th", { scope: "col", class: column.counter || column.isPresence || column.of ? "number" : null }, column.isPresence ? element("span", { class: "hint", title: "How much of the time range the instance existed; averages cover only that time, and are multiplied by it for sorting" }, column.title) : element("button", { type: "button", class: "plain", title: [column.of ? "" : (column.counter ?? column.property ?? "Instance"), column.help].filter(Boolean).join("\n"), onclick: () => this.sortBy(this.panel, column.of ?? column) }, column.title)),
     );
     // A row can be replaced while the button is pressed.
     let pressed = null;
@@ -150,7 +162,7 @@ export class TableView {
       if (path) this.onChart(path);
     };
     this.body = element("tbody", { onpointerdown: press, onclick: click });
-    const scrolled = element("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${panel.table.set}` }, element("table", { class: "instances" }, element("thead", {}, element("tr", {}, this.heads)), this.body));
-    this.place.replaceChildren(element("div", { class: "table-controls" }, this.filter, element("label", { class: "hint" }, "Top ", this.top), this.tree, this.choices, this.state), scrolled);
+    this.scrolled = element("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${panel.table.set}` }, element("table", { class: "instances" }, element("thead", {}, element("tr", {}, this.heads)), this.body));
+    this.place.replaceChildren(element("div", { class: "table-controls" }, this.filter, element("label", { class: "hint" }, "Top ", this.top), this.tree, this.choices, this.state), this.scrolled);
   }
 }

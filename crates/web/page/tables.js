@@ -180,7 +180,7 @@ export function valueOf(row, { counter, property, is_last: isLast }) {
 }
 
 /** The value by which rows are sorted: an average is multiplied by the share of the range in which the instance was present. */
-function sortValue(row, column) {
+export function sortValue(row, column) {
   const value = valueOf(row, column);
   const line = column.counter && !column.is_last ? row.lines.get(column.counter.toLowerCase()) : null;
   return typeof value === "number" && line && figureName(line) === "average" ? value * row.present : value;

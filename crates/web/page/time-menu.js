@@ -3,9 +3,9 @@
 import { byId, element, setText } from "./element.js";
 import { sinceStart } from "./ticks.js";
 import { change, state } from "./state.js";
-import { moment } from "./time.js";
+import { moment, rangeText } from "./time.js";
 import { lengthText } from "./earlier.js";
-import { parseLength, parseTime } from "./typed-time.js";
+import { parseLength, parseOnAxis } from "./typed-time.js";
 import { withinWhole, zoomTo } from "./zoom.js";
 
 /** Presets: label and length in seconds. */
@@ -26,11 +26,11 @@ export function setUpTimeMenu(page) {
     event.preventDefault();
     const texts = ["from", "to"].map((name) => byId(`${name}-field`).value.trim());
     // An empty field is an open end: undefined.
-    const from = texts[0] ? parseTime(texts[0], whole(), page.data.zone) : undefined;
-    const to = texts[1] ? parseTime(texts[1], whole(), page.data.zone, from ?? whole().begin) : undefined;
+    const from = texts[0] ? parseOnAxis(texts[0], whole(), page.data) : undefined;
+    const to = texts[1] ? parseOnAxis(texts[1], whole(), page.data, from ?? undefined) : undefined;
     for (const [name, at] of [["from", from], ["to", to]]) byId(`${name}-field`).setAttribute("aria-invalid", String(at === null));
     const wrong = from === null ? texts[0] : to === null ? texts[1] : null;
-    const problem = wrong !== null ? `“${wrong}” is not a time. Examples: 14:05, 2024-03-05 14:05, -1h, end, and +30s after the start` : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
+    const problem = wrong !== null ? `“${wrong}” is not a time; examples are below.` : outside(page.data, from, to, whole()) || ((to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "");
     setText(byId("time-error"), problem);
     if (problem) return;
     // For live data, "-5min" to now is a moving window.
@@ -51,6 +51,7 @@ export function setUpTimeMenu(page) {
     byId("from-field").value = state.range?.begin === null ? "" : text(data.begin);
     byId("to-field").value = state.range?.end === null ? "" : text(data.end);
     setText(byId("time-error"), "");
+    setText(byId("time-forms"), data.zone ? "14:05, 2024-03-05 14:05:30, 3/5/2024 2:05 PM" : "1:30 (from the starts), 14:05:30 or 2024-03-05 14:05:30 (of the log with samples then)");
     for (const name of ["from", "to"]) byId(`${name}-field`).setAttribute("aria-invalid", "false");
     // Longer presets are disabled, because the server keeps no earlier live values.
     const live = liveSource(page);
@@ -66,6 +67,10 @@ export function setUpTimeMenu(page) {
     byId("from-field").select();
   });
 }
+
+/** The message about a range outside of all logs, on an axis that counts from their starts; otherwise empty. */
+const outside = ({ origins }, from, to, { begin, end }) =>
+  origins && (from >= end || to <= begin) ? `No log has samples then: ${origins.map((one) => `${one.source.name}: ${rangeText(one.begin, one.end, one.zone)}`).join("; ")}` : "";
 
 /** The form that compares sources with themselves some time earlier. */
 function setUpShift() {

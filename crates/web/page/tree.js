@@ -8,6 +8,11 @@ import { count } from "./figures.js";
 import { announce, showError, showNotice } from "./messages.js";
 
 const MAX_FOUND = 150;
+/** Enter adds the first of this many results that has instances. */
+const MAX_TRIED = 10;
+
+/** Whether a counter has instances, or needs none. */
+const hasInstances = async ({ instances }) => !instances || (await instances().catch(() => [null])).length > 0;
 
 /** The panel with the tree. `sources()` returns the ready sources. */
 export class Tree {
@@ -37,10 +42,11 @@ export class Tree {
       event.preventDefault();
       // Enter adds the first result of what was typed, even if it has not arrived yet.
       const isEnter = event.key === "Enter" && Boolean(this.search.value.trim());
-      this.drawn.then(() => {
-        const first = this.visible().find((item) => this.nodes.get(item).path);
-        if (isEnter && first) this.add(this.nodes.get(first));
-        else this.focus(this.visible()[0]);
+      this.drawn.then(async () => {
+        const found = isEnter ? this.visible().map((item) => this.nodes.get(item)).filter(({ path }) => path) : [];
+        if (!found.length) return this.focus(this.visible()[0]);
+        for (const node of found.slice(0, MAX_TRIED)) if (await hasInstances(node)) return this.add(node);
+        return this.add(found[0]);
       });
     });
     this.tree.addEventListener("keydown", (event) => this.key(event));
@@ -213,6 +219,7 @@ export class Tree {
       unit: counter.unit,
       path,
       isAll: set.has_instances,
+      instances: set.has_instances ? () => instancesOf(this.source, set.name, at.machine) : null,
       children: set.has_instances ? () => this.instanceItems(set, counter, at) : null,
     };
     return this.item(node, counter.name, at.level + 1);
@@ -303,15 +310,18 @@ export class Tree {
     if (!item) return;
     const node = this.nodes.get(item);
     if (event.target.closest(".add")) this.add(node);
-    else if (!node.children) this.add(node);
-    else if (item.getAttribute("aria-expanded") === "true") this.collapse(item);
+    else if (!node.children) {
+      // A click selects, a double click adds.
+      if (event.detail > 1) this.add(node);
+    } else if (item.getAttribute("aria-expanded") === "true") this.collapse(item);
     else this.expand(item);
     this.focus(item);
   }
 
-  add(node) {
-    if (node.view) this.addView(node.view, this.source);
-    else this.show([node.path]);
+  async add(node) {
+    if (node.view) return this.addView(node.view, this.source);
+    if (!(await hasInstances(node))) return showNotice(`${node.path} is not added, because it has no instances at present.`);
+    return this.show([node.path]);
   }
 
   /** Adds paths, and their source if it is not on the chart. */

@@ -91,3 +91,18 @@ export function parseTime(text, whole, zone, from = whole.begin) {
   const at = Date.parse(typed);
   return Number.isNaN(at) ? null : at / 1000;
 }
+
+/** A time slightly before the first or after the last sample of a log is one of the log; in seconds. */
+const NEAR = 1;
+
+/**
+ * `parseTime` on the axis of `data`. If the axis counts from the starts of logs, dates, and clock times that are not within it, are of the first log
+ * that has samples then.
+ */
+export function parseOnAxis(text, whole, { zone, origins }, from) {
+  const at = parseTime(text, whole, zone, from);
+  if (zone || !origins || (at >= whole.begin && at <= whole.end && at !== null)) return at;
+  const typed = origins.map((origin) => ({ ...origin, at: parseTime(text, origin, origin.zone) })).filter((one) => one.at !== null);
+  const found = typed.find((one) => one.at > one.begin - NEAR && one.at < one.end + NEAR) ?? (at === null && typed[0]);
+  return found ? found.at - found.shift : at;
+}

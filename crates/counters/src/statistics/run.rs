@@ -154,7 +154,7 @@ impl Series {
     pub fn add_run(
         &mut self,
         calculator: &Calculator,
-        raws: RawRun<'_>,
+        raws: &RawRun<'_>,
         times: &SampleTimes,
         buffers: &mut RunBuffers,
     ) {
@@ -182,7 +182,7 @@ impl Series {
         }
     }
 
-    fn add_each(&mut self, calculator: &Calculator, raws: RawRun<'_>, times: &[Moment]) {
+    fn add_each(&mut self, calculator: &Calculator, raws: &RawRun<'_>, times: &[Moment]) {
         for (raw, at) in raws.iter().zip(times) {
             self.add(calculator, &raw, *at);
         }
@@ -191,7 +191,7 @@ impl Series {
     fn add_batches<const FORMULA: u8>(
         &mut self,
         calculator: &Calculator,
-        raws: RawRun<'_>,
+        raws: &RawRun<'_>,
         times: &[Moment],
         buffers: &mut RunBuffers,
     ) {
@@ -201,7 +201,7 @@ impl Series {
             let has_start = self.pairer.previous.is_some_and(|previous| previous.status.is_good());
             let needs_start = formula_from_discriminant(FORMULA).needs_two_samples() && !has_start;
             let to = if needs_start { from + 1 } else { len.min(from + MAX_BATCH) };
-            let (raws, times) = (raws.range(from, to), &times[from..to]);
+            let (raws, times) = (&raws.range(from, to), &times[from..to]);
             if needs_start || !self.add_batch::<FORMULA>(calculator, raws, times, buffers) {
                 self.add_each(calculator, raws, times);
             }
@@ -215,7 +215,7 @@ impl Series {
     fn add_batch<const FORMULA: u8>(
         &mut self,
         calculator: &Calculator,
-        raws: RawRun<'_>,
+        raws: &RawRun<'_>,
         times: &[Moment],
         buffers: &mut RunBuffers,
     ) -> bool {
@@ -271,7 +271,7 @@ impl Series {
 fn two_samples(
     formula: Formula,
     start: &RawValue,
-    raws: RawRun<'_>,
+    raws: &RawRun<'_>,
     time_base: i64,
     buffers: &mut RunBuffers,
 ) -> bool {
@@ -316,7 +316,7 @@ fn differences(start: i64, numbers: &[i64], differences: &mut [u64; MAX_BATCH]) 
 
 /// Computes the values of a one-sample formula. Returns false if one of the raw values is a special case.
 #[inline(always)]
-fn one_sample(formula: Formula, raws: RawRun<'_>, time_base: f64, values: &mut [f64]) -> bool {
+fn one_sample(formula: Formula, raws: &RawRun<'_>, time_base: f64, values: &mut [f64]) -> bool {
     // `signs` becomes negative if there is a special case. An early exit would prevent the compiler from computing several
     // values at a time.
     let mut signs = 0;

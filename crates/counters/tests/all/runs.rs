@@ -87,7 +87,7 @@ proptest! {
             }
             in_runs.add_run(
                 &calculator,
-                RawRun { firsts: &firsts, seconds: &seconds, tails: &tails },
+                &RawRun { firsts: &firsts, seconds: &seconds, tails: &tails },
                 &times,
                 &mut buffers,
             );

@@ -123,7 +123,7 @@ impl LiveGroups {
         }
     }
 
-    /// How the sink, and those who read what it writes, recognize the instances of a set in the next sample.
+    /// How the sink, and the readers of the log that it writes, recognize the instances of a set in the next sample.
     fn matched_by(&self, set: usize) -> MatchedBy {
         let has_ids = |group: &LiveGroup| {
             let ids =

@@ -37,7 +37,9 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     if let (Some((start, _)), Some((_, end))) = (statistics_before.range(), statistics_after.range())
         && start.utc >= end.utc
     {
-        notify("the first log is the later one; the differences show how values were before");
+        notify(
+            "the first log is the later one: name the earlier log first to see changes in the order of time",
+        );
     }
     let mut rows = compare(statistics_before, statistics_after);
     let is_everything = before.selection.is_everything();

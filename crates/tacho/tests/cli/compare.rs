@@ -172,7 +172,7 @@ fn the_table_begins_with_totals_whether_or_not_they_changed() {
         r"\\WEB1\Memory\Available Bytes 4.00 KiB 4.00 KiB 0 B same 4 4",
         r"\\WEB1\PhysicalDisk(_Total)\Disk Bytes/sec 1 B/s 100 B/s +99 B/s x 100 3 3",
         r"\\WEB1\Network Interface(eth0)\Bytes Total/sec 8 B/s 8 B/s 0 B/s same 3 3",
-        r"\\WEB1\Pressure Stall(cpu)\% Some Stall Time 3 % 4 % +1 points x 1.33 4 4",
+        r"\\WEB1\Pressure Stall(cpu)\% Some Stall Time 3.00 % 4.00 % +1.00 points x 1.33 4 4",
     ];
     assert_eq!(lines[..4], expected);
     assert!(lines[4].is_empty());
@@ -194,7 +194,7 @@ fn logs_in_the_wrong_order_are_reported() {
         log.write(&folder.path(name));
     }
     let ran = folder.run(["compare", "b.blg", "a.blg"]);
-    let message = "tacho: the first log is the later one; the differences show how values were before\n";
+    let message = "tacho: the first log is the later one: name the earlier log first to see changes in the order of time\n";
     assert_eq!((ran.status, ran.stderr.as_str()), (0, message));
     assert_eq!(folder.run(["compare", "a.blg", "b.blg"]).stderr, "");
     assert_eq!(folder.run(["compare", "a.blg", "a.blg"]).stderr, "");

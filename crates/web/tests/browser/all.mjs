@@ -11,6 +11,8 @@ import "./tables.test.mjs";
 import "./steps.test.mjs";
 import "./compare.test.mjs";
 import "./changes.test.mjs";
+import "./pairs.test.mjs";
+import "./sorted.test.mjs";
 import "./clear.test.mjs";
 import "./overview.test.mjs";
 import "./reading.test.mjs";

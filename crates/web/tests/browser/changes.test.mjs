@@ -57,7 +57,7 @@ test("changes: the list is that of tacho compare, and a click shows a counter of
     const panel = page.locator(".panel").first();
     await panel.locator("h2:has-text('Process: % Processor Time')").waitFor();
     await page.waitForFunction(() => document.querySelector(".panel .legend-line:nth-of-type(1)") && document.querySelectorAll(".panel:first-child .legend-line").length === 2);
-    assert.match((await panel.locator(".panel-legend").textContent()), /changes-before\.csv.*changes-after\.csv/);
+    assert.deepEqual(await page.$$eval("#headline strong:has(.swatch)", (all) => all.map(({ textContent }) => textContent)), ["changes-before.csv", "changes-after.csv"]);
     assert.equal(await nameOf("(app)\\% Processor Time").getAttribute("aria-pressed"), "true");
     await nameOf("(new)\\% Processor Time").click();
     await page.waitForFunction(() => document.querySelectorAll(".panel:first-child .legend-line").length === 3);
@@ -102,7 +102,7 @@ test("changes: processes whose numbers mean others in the second log are compare
   await withPage("changes-sums", `${server.url}#open=overview`, async (page) => {
     await page.click("#compare-button");
     await listThat(page, expected);
-    assert.deepEqual(await page.$$eval("#compare-body .hint", (all) => all.map(({ textContent }) => textContent)), ["Process, sum of 2 and 2 instances", "Process, sum of 2 and 2 instances"]);
+    assert.deepEqual(await page.$$eval("#compare-body .hint", (all) => all.map(({ textContent }) => textContent)), ["Process, sum of instances: 2 before, 2 after", "Process, sum of instances: 2 before, 2 after"]);
     // A click shows all instances of the name, of both logs. The list can be drawn again under the pointer, because the logs are aligned.
     const threads = page.locator(".compare-name[data-path*='Thread Count']");
     await assert.doesNotReject(async () => {
@@ -135,7 +135,6 @@ test("changes: the list follows the visible range, the order of the logs, and ea
     const rows = await listThat(page, part);
     assert.equal(rows.find((row) => row.path.includes("Disk sec/Read")).change, "× 27.0");
     await page.selectOption("#compare-before", { label: "changes-after.csv" });
-    await page.selectOption("#compare-after", { label: "changes-before.csv" });
     await page.waitForFunction(() => [...document.querySelectorAll("#compare-body tr")].some((row) => /Disk sec\/Read/.test(row.textContent) && /÷ 27\.0/.test(row.textContent)));
   });
   await server.stop();

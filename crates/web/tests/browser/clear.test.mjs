@@ -62,7 +62,7 @@ test("clear: in a comparison the legend names each counter once, and says what d
     const reads = panelOf(page, "Reads");
     await reads.locator(".legend-key").waitFor();
     assert.equal(await reads.locator(".legend-shared").textContent(), "Disk Read Bytes/sec");
-    assert.equal(await reads.locator(".legend-key").textContent(), "10 s earlier");
+    assert.equal(await reads.locator(".legend-key").textContent(), "10 s earlier (83 % of the range)");
     const names = await reads.locator(".legend-line").evaluateAll((all) => all.map((line) => [line.querySelector(".legend-name").classList.contains("visually-hidden"), line.querySelector(".legend-name").textContent]));
     assert.deepEqual(names.slice(0, 4), [[false, "0 C:"], [true, "0 C: · 10 s earlier"], [false, "1 D:"], [true, "1 D: · 10 s earlier"]]);
     assert.equal(names.length, 10);
@@ -74,7 +74,7 @@ test("clear: in a comparison the legend names each counter once, and says what d
       return { below: [...list.children].filter((item) => item.getBoundingClientRect().bottom > end + 12).length, counted: more.hidden ? 0 : Number(more.textContent.match(/\d+/)[0]) };
     });
     assert.equal(counted, below);
-    assert.match(await page.textContent("#range-text"), /; dashed: 10 s earlier$/);
+    assert.match(await page.textContent("#range-text"), /; dotted: 10 s earlier$/);
   });
   await server.stop();
 });

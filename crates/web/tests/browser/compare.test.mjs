@@ -98,12 +98,12 @@ test("compare: a table shows the share of the time in which each process was pre
   await withPage("presence", `${server.url}#${panelLink(table)}`, async (page) => {
     await page.waitForSelector("#report .instances tbody tr:nth-child(2)");
     const heads = await page.$$eval("#report .instances thead th", (all) => all.map(({ textContent }) => textContent.trim()));
-    assert.deepEqual(heads, ["CPU", "THREADS", "PRESENT %", "Name"]);
+    assert.deepEqual(heads, ["CPU", "× PRESENT", "THREADS", "PRESENT %", "Name"]);
     const rows = await page.$$eval("#report .instances tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.dataset.value ?? cell.textContent)));
     // Averages cover only the time in which a process was present. For sorting, they are multiplied by that time.
-    assert.deepEqual(rows.map((row) => row[3]), ["always", "short"]);
-    for (const row of rows) assert.equal(row[0], String(expected.find(({ instance, counter }) => instance === row[3] && counter === "% Processor Time").average));
-    assert.deepEqual(rows.map((row) => Number(row[2])), [1, 0.1]);
+    assert.deepEqual(rows.map((row) => row[4]), ["always", "short"]);
+    for (const row of rows) assert.equal(row[0], String(expected.find(({ instance, counter }) => instance === row[4] && counter === "% Processor Time").average));
+    assert.deepEqual(rows.map((row) => Number(row[3])), [1, 0.1]);
   });
   await server.stop();
 });

@@ -135,7 +135,7 @@ test("errors: a failed export shows a message", async () => {
   const server = await serve(log);
   await withPage("refused", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
-    await page.click("summary:text-is('Save')");
+    await page.click("summary:text-is('Export')");
     // An export reads the log again.
     fs.rmSync(log);
     await page.click("#save-blg");

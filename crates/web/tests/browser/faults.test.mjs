@@ -174,7 +174,7 @@ test("faults: counters are found by the metric names of other tools", async () =
     }
     // The tree also finds whole views.
     await page.fill("#tree-search", "disk");
-    await page.click("#tree .tree-row:has-text('View: Disk') .tree-name");
+    await page.dblclick("#tree .tree-row:has-text('View: Disk') .tree-name");
     await page.waitForFunction(() => document.querySelectorAll("#panels .panel").length > 3);
   });
   await server.stop();

@@ -93,7 +93,7 @@ test("fleet: the table has a row for each machine and one for all, and a click o
     assert.deepEqual((await names()).slice(0, 3), ["All machines", "absent", "web0"]);
     await page.click("#tree [aria-level='1']:has-text('web8')");
     await page.click("#tree [aria-level='2'] .tree-name:text-is('System')");
-    await page.click("#tree [aria-level='3'] .tree-name:text-is('Processes')");
+    await page.dblclick("#tree [aria-level='3'] .tree-name:text-is('Processes')");
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes("web8"));
   });
   await server.stop();

@@ -226,9 +226,9 @@ export async function drag(page, from, to) {
   await page.mouse.up();
 }
 
-/** Presses a button of the Save menu; returns the saved file: `{name, path}`. */
+/** Presses a button of the Export menu; returns the saved file: `{name, path}`. */
 export async function saved(page, button) {
-  await page.click("summary:text-is('Save')");
+  await page.click("summary:text-is('Export')");
   const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
   const file = path.join(scratch, `${Date.now()}-${download.suggestedFilename()}`);
   await download.saveAs(file);

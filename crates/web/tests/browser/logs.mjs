@@ -46,12 +46,12 @@ export function textLog(name, samples, { machine = "WEB1", instance = null, from
 /** The part of a link that describes panels. */
 export const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
 
-/** A CSV log of one sample per second: `counters` maps a path to its value at a sample. */
-export function logOf(name, counters, samples = 60, machine = "WEB1") {
+/** A CSV log of one sample per second: `counters` maps a path to its value at a sample. The first is `from` seconds after 2024-03-05 10:00:00 UTC. */
+export function logOf(name, counters, samples = 60, machine = "WEB1", from = 0) {
   const two = (number) => String(number).padStart(2, "0");
   const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${Object.keys(counters).map((one) => `"\\\\${machine}${one}"`).join(",")}`];
   for (let index = 0; index < samples; index += 1) {
-    const at = new Date(Date.UTC(2024, 2, 5, 10, 0, index));
+    const at = new Date(Date.UTC(2024, 2, 5, 10, 0, from + index));
     lines.push(`"03/05/2024 ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}.000",${Object.values(counters).map((valueAt) => `"${valueAt(index)}"`).join(",")}`);
   }
   const file = path.join(scratch, name);

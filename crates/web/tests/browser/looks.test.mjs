@@ -43,7 +43,7 @@ for (const [name, options] of Object.entries({
       await page.click("#source-menu summary");
       await clean("sources");
       await page.keyboard.press("Escape");
-      await page.click("summary:text-is('Save')");
+      await page.click("summary:text-is('Export')");
       await clean("save");
       await page.keyboard.press("Escape");
       await page.click("summary:text-is('Display')");

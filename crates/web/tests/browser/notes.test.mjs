@@ -245,7 +245,7 @@ test("notes: they can be for moments and ranges, are drawn in all panels, and ar
     await page.click("#notes-menu > summary");
     await page.waitForFunction(() => document.querySelectorAll("#note-list .view-name").length === 2);
     const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
-    assert.match(listed[1], /^2024-03-05 10:05:00 <b>deployed<\/b> ünd 'quoted'$/);
+    assert.match(listed[1], /^2. 2024-03-05 10:05:00 <b>deployed<\/b> ünd 'quoted'$/);
     await page.screenshot({ path: path.join(process.env.OUT, "screenshots", "notes-menu.png") });
     await page.click("#note-list li:nth-child(2) .view-name");
     const range = await rangeAfter(page, null);
@@ -324,7 +324,7 @@ test("notes: with logs that are aligned at their starts, each note is at its tim
     await page.click("#notes-menu > summary");
     await page.waitForFunction(() => document.querySelectorAll("#note-list .view-name").length === 4);
     const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
-    assert.deepEqual(listed, ["2024-03-05 10:05:00 first · aligned-1.csv", "2024-03-05 10:13:20 neither", "2024-03-05 10:18:20 – 10:19:10 second · aligned-2.csv", "2024-03-05 10:20:00 third · aligned-2.csv"]);
+    assert.deepEqual(listed, ["1. 2024-03-05 10:05:00 first · aligned-1.csv", "2. 2024-03-05 10:13:20 neither", "3. 2024-03-05 10:18:20 – 10:19:10 second · aligned-2.csv", "4. 2024-03-05 10:20:00 third · aligned-2.csv"]);
     await page.click("#note-list li:nth-child(4) .view-name");
     const range = await rangeAfter(page, null);
     assert.ok(Math.abs((range.begin + range.end) / 2 - 200_000) < 1500, JSON.stringify(range));
@@ -335,6 +335,39 @@ test("notes: with logs that are aligned at their starts, each note is at its tim
     await page.check("input[name=align][value=absolute]");
     await page.keyboard.press("Escape");
     for (const [name, seconds] of [["first", 300], ["second", 1125]]) await pointAt(page, box.x + (box.width * seconds) / 1299, box.y + box.height / 2, (text) => text.includes(name));
+  });
+  await server.stop();
+});
+
+test("notes: while the menu is open, a click on a chart chooses the time, draws it, and the text has the focus", async () => {
+  const server = await serve(textLog("notes-click.csv", 600));
+  const panels = [{ id: 1, title: "One", counters: [{ path: "\\Memory\\Available MBytes" }] }, { id: 2, title: "Two", counters: [{ path: "\\System\\Threads" }] }];
+  await withPage("notes-click", `${server.url}#${panelLink(...panels)}`, async (page) => {
+    await page.waitForFunction(() => document.querySelectorAll(".panel .u-over").length === 2);
+    // Flags in small panels are numbers on one line; at the right end, a flag is left of its line.
+    const [small, large] = await page.evaluate(async () => {
+      const { flagsOf } = await import("/assets/annotation-marks.js");
+      const notes = [10, 12, 95].map((begin, index) => ({ begin, end: null, text: "a long text about a moment", number: index + 1 }));
+      return [true, false].map((isCompact) => flagsOf(notes, (at) => at * 4, 0, 400, isCompact).map(({ label, line, start, width }) => [label.slice(0, 6), line, start, start + width]));
+    });
+    assert.deepEqual(small.map(([label, line]) => [label, line]), [["1", 0], ["2", null], ["3", 0]]);
+    assert.deepEqual(large.map(([label, line]) => [label, line]), [["a long", 0], ["a long", 1], ["a long", 0]]);
+    assert.deepEqual([large[0][2], large[1][2], Math.round(large[2][3])], [40, 48, 382]);
+    await page.click("#notes-menu > summary");
+    await page.waitForFunction(() => document.activeElement.id === "note-text");
+    await page.keyboard.type("peak");
+    const pictures = () => page.$$eval(".panel canvas", (all) => all.map((canvas) => canvas.toDataURL()));
+    const before = await pictures();
+    const box = await page.locator(".panel .u-over").first().boundingBox();
+    await page.mouse.click(box.x + box.width * 0.12, box.y + box.height * 0.8);
+    await page.waitForFunction(() => /^2024-03-05 10:01:1[12]/.test(document.getElementById("note-from").value));
+    await page.waitForFunction((drawn) => [...document.querySelectorAll(".panel canvas")].every((canvas, index) => canvas.toDataURL() !== drawn[index]), before);
+    await page.keyboard.type(" latency");
+    assert.equal(await page.inputValue("#note-text"), "peak latency");
+    assert.equal(await page.isVisible("#tree-panel"), false);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).getAll("note").some((note) => note.endsWith("~peak latency")));
+    assert.equal(await page.isVisible("#note-form"), false);
   });
   await server.stop();
 });

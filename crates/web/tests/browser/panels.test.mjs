@@ -155,7 +155,7 @@ test("panels: keyboard and mouse can move, resize, remove and open panels", asyn
     await page.keyboard.press("a");
     await page.fill("#path-field", "\\System\\Context Switches/sec");
     await page.press("#path-field", "Enter");
-    await titlesAre(page, [...now, "System"]);
+    await titlesAre(page, [...now, "System: Context Switches/sec"]);
   });
   await server.stop();
 });

@@ -248,7 +248,7 @@ test("steps: a view is saved as one picture, and +30s counts from the start", as
   await withPage("one-picture", `${server.url}#title=Ours&${panelLink(LINE, { id: 2, counters: [{ path: "\\System\\Threads" }] }, { id: 3, counters: [{ path: "\\Processor Information(*)\\*" }] })}`, async (page) => {
     await page.waitForFunction(() => document.querySelectorAll(".panel .legend-line").length >= 3);
     const save = async (button) => {
-      await page.click("summary:text-is('Save')");
+      await page.click("summary:text-is('Export')");
       const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
       const file = path.join(scratch, download.suggestedFilename());
       await download.saveAs(file);
@@ -263,7 +263,7 @@ test("steps: a view is saved as one picture, and +30s counts from the start", as
     const png = await save("#save-view-png");
     // Two columns of 1,200 units, two pixels each.
     assert.equal(png.bytes.readUInt32BE(16), 4800);
-    await page.click("summary:text-is('Save')");
+    await page.click("summary:text-is('Export')");
     assert.match(await page.textContent("#save-csv >> xpath=ancestor::details"), /BLG keeps raw values/);
     await page.keyboard.press("Escape");
 
@@ -313,7 +313,7 @@ test("steps: a view can be built from nothing", async () => {
     await page.click(".panel:last-child .panel-title");
     await add("\\System\\Threads");
     await page.click("#panel-back");
-    await page.waitForFunction(() => [...document.querySelectorAll(".panel .panel-title")].map(({ textContent }) => textContent).join() === "Memory,System");
+    await page.waitForFunction(() => [...document.querySelectorAll(".panel .panel-title")].map(({ textContent }) => textContent).join() === "Memory: Available MBytes,System: Threads");
     await page.goBack();
     await page.waitForSelector("#panels[hidden]", { state: "attached" });
   });

@@ -63,19 +63,39 @@ test("tables: on a phone, the name and the processor time are visible, and stay 
   await server.stop();
 });
 
-test("tables: the heading says that presence counts for the order", async () => {
+test("tables: a column has the average over the whole range, by which rows are sorted", async () => {
   const log = logOf("weighted.csv", { "\\Process(always)\\% Processor Time": () => 10, "\\Process(short)\\% Processor Time": (index) => (index < 6 ? 90 : "") });
   const server = await serve(log);
   await withPage("weighted", `${server.url}#${panelLink({ id: 1, kind: "table", table: { ...processes, columns: [CPU, { title: "NAME" }] } })}`, async (page) => {
     await page.waitForSelector(".instances tbody tr:nth-child(2)");
     assert.deepEqual(await names(page), ["always", "short"]);
-    const heading = () => page.$eval(".instances [aria-sort=descending] button", (button) => getComputedStyle(button, "::before").content);
-    assert.match(await heading(), /present ×/);
+    const heads = () => page.$$eval(".instances thead th", (all) => all.map((head) => [head.textContent, head.getAttribute("aria-sort")]));
+    assert.deepEqual((await heads()).slice(0, 2), [["CPU", "none"], ["× PRESENT", "descending"]]);
+    assert.deepEqual(await page.$$eval(".instances tbody tr", (all) => all.map((row) => [row.cells[0], row.cells[1]].map((cell) => Number(cell.dataset.value)))), [[10, 10], [90, 9]]);
     // The largest value is not weighted.
     await page.click("summary:text-is('Display')");
     await page.selectOption("#figure-list", "maximum");
     await page.waitForFunction(() => document.querySelector(".instances tbody th").title.startsWith("short"));
-    assert.equal(await heading(), "none");
+    assert.deepEqual((await heads())[0], ["CPU", "descending"]);
   });
+  await server.stop();
+});
+
+test("tables: long paths keep both ends and the name of their log, and are first if they would be outside at the end", async () => {
+  const long = "/system.slice/0123456789abcdef0123456789abcdef0123456789abcdef.scope";
+  const groups = (factor) => ({ [`\\Cgroup(${long})\\% Processor Time`]: () => 10 * factor, "\\Cgroup(/)\\% Processor Time": () => 20 * factor });
+  const server = await serve(logOf("groups-1.csv", groups(1)), logOf("groups-2.csv", groups(2), 60, "WEB2"));
+  const other = (title) => ({ title, counter: "Memory Current Bytes" });
+  const table = { set: "Cgroup", sort: "CPU", columns: [CPU, ...["COLUMN A", "COLUMN B", "COLUMN C", "COLUMN D", "COLUMN E", "COLUMN F"].map(other), { title: "GROUP" }] };
+  await withPage("long-paths", `${server.url}#${panelLink({ id: 1, kind: "table", table })}`, async (page) => {
+    await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length === 4);
+    const cells = await page.$$eval(".instances tbody th", (all) => all.map((cell) => ({ text: cell.textContent, isWhole: cell.scrollWidth <= cell.clientWidth, index: cell.cellIndex })));
+    const found = cells.find(({ text }) => text.includes("…"));
+    assert.deepEqual(found, { text: "/system.slic…bcdef0123456789abcdef.scope · groups-2.csv", isWhole: true, index: 0 });
+    // In a wide window it stays where the view has it.
+    await page.setViewportSize({ width: 1300, height: 800 });
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector(".instances tbody tr th")?.cellIndex === 7);
+  }, { width: 660 });
   await server.stop();
 });

@@ -397,3 +397,15 @@ test("units: rows are below their parents, sorted by the busiest of their descen
   const control = ["/", "/a", "/a/b"].map((name) => ({ name, source: { id: "live" }, machine: "VM", lines: new Map() }));
   assert.deepEqual(text(treeLines(control, () => true, parentsOf(control, { set: "Cgroup" }))), ["/", " /a", "  /a/b"]);
 });
+
+test("units: an empty panel says whether values are 0, missing, or of instances that do not exist", async () => {
+  const { whyNoLines } = await importModule("panel-data.js");
+  const panel = { counters: [{ path: "\\Paging File(*)\\% Usage" }] };
+  const why = (removed, isRunning) => whyNoLines(panel, { blocks: [{ lines: [], removed }] }, isRunning);
+  const zero = { statistics: { minimum: 0, maximum: 0 }, average: [0, 0] };
+  const none = { statistics: { minimum: null, maximum: null }, average: [null, null] };
+  assert.equal(why([none, zero], true), "All values are 0 in this time range.");
+  assert.equal(why([none], false), "No values in this time range.");
+  assert.equal(why([none, { statistics: null, average: [undefined, null] }], true), "No values yet.");
+  assert.equal(why([], true), "No values yet. This machine may have no instances of \\Paging File(*)\\% Usage.");
+});

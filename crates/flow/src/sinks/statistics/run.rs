@@ -172,12 +172,12 @@ impl Run {
         &self,
         state: &mut S,
         before: impl Fn(&S, Range<usize>, usize),
-        mut each: impl FnMut(&mut S, usize, usize, RawRun<'_>),
+        mut each: impl FnMut(&mut S, usize, usize, &RawRun<'_>),
     ) {
         if let ([Column { has_tails: false, tail, .. }], 1) = (self.columns.as_slice(), self.rows) {
             let samples = self.times.as_slice().len();
             let [firsts, seconds] = [&self.firsts, &self.seconds].map(|numbers| &numbers[..samples]);
-            each(state, 0, 0, RawRun { firsts, seconds, tails: &[*tail] });
+            each(state, 0, 0, &RawRun { firsts, seconds, tails: &[*tail] });
             return;
         }
         let mut tile = Tile {
@@ -193,7 +193,7 @@ impl Run {
             for column in 0..self.columns.len() {
                 before(state, rows.clone(), column);
                 self.copy_tile(column, rows.clone(), &mut tile);
-                rows.clone().for_each(|row| each(state, row, column, tile.row(row - first_row)));
+                rows.clone().for_each(|row| each(state, row, column, &tile.row(row - first_row)));
             }
         }
     }

@@ -92,7 +92,7 @@ impl TrackedSeries {
     pub(super) fn add_run(
         &mut self,
         calculator: &Calculator,
-        raws: RawRun<'_>,
+        raws: &RawRun<'_>,
         times: &SampleTimes,
         buffers: &mut RunBuffers,
     ) {
@@ -106,10 +106,10 @@ impl TrackedSeries {
         }
     }
 
-    /// Prefetches the series; see [`Series::load`].
+    /// Prefetches all cache lines of the series; see [`Series::load`].
     #[inline]
     pub(super) fn prefetch(&self) -> u64 {
-        self.sample | self.series.load()
+        self.sample | u64::from(self.log.unwrap_or_default()) | self.series.load()
     }
 
     /// The errors by status; empty if causes are not recorded.

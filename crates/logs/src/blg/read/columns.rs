@@ -316,7 +316,7 @@ impl ShiftedNumber {
     /// Reads the number; 0 if the counter block is too short.
     #[inline(always)]
     fn read(self, block: &[u8]) -> i64 {
-        let bytes = block.get(self.offset as usize..).and_then(<[u8]>::first_chunk::<8>);
+        let bytes = block.get(self.offset as usize..self.end()).and_then(<[u8]>::first_chunk::<8>);
         (u64::from_le_bytes(bytes.copied().unwrap_or_default()) >> self.shift) as i64
     }
 }

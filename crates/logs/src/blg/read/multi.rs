@@ -17,8 +17,9 @@ use crate::blg::raw::utf16_until_nul;
 pub(super) struct MultiDecoder {
     set: Arc<CounterSet>,
     has_parents: bool,
-    /// The names of the previous record.
-    names: MultiNames,
+    /// The names of the previous record. Counters with the same names share them, so that names that are compared with those
+    /// of each record of a sample stay in the processor's cache.
+    names: Arc<MultiNames>,
 }
 
 /// The state that the multi records of an object's counters share.
@@ -27,11 +28,11 @@ pub(super) struct ObjectRows {
     /// The instances found so far.
     pub(super) table: InstanceTable,
     /// The names that were decoded last. Usually all counters of a sample have the same names.
-    latest: MultiNames,
+    latest: Arc<MultiNames>,
 }
 
 /// The names of a record, and the instances decoded from them. A record with the same names has the same instances.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct MultiNames {
     offsets: Vec<u32>,
     bytes: Vec<u8>,
@@ -51,7 +52,7 @@ impl MultiNames {
 impl MultiDecoder {
     pub(super) fn new(set: Arc<CounterSet>) -> Self {
         let has_parents = has_parents(set.english_name.as_deref().unwrap_or(&set.name));
-        Self { set, has_parents, names: MultiNames::default() }
+        Self { set, has_parents, names: Arc::default() }
     }
 
     pub(super) fn set(&self) -> &Arc<CounterSet> {
@@ -88,11 +89,13 @@ impl MultiDecoder {
         let mut problem = None;
         if !self.names.match_record(items, names) {
             if rows.latest.match_record(items, names) {
-                self.names = rows.latest.clone();
+                self.names = Arc::clone(&rows.latest);
             } else {
-                problem = self.update_instances(record, items, names, &mut rows.table)?;
+                let (decoded, found) = self.decode_names(record, items, names, &mut rows.table)?;
+                self.names = Arc::new(decoded);
+                problem = found;
                 if problem.is_none() {
-                    rows.latest = self.names.clone();
+                    rows.latest = Arc::clone(&self.names);
                 }
             }
         }
@@ -100,17 +103,16 @@ impl MultiDecoder {
         Ok(problem)
     }
 
+    /// Decodes the names of a record into instances. Names with a problem have no offsets, so they match no later record,
+    /// which then reports the problem again.
     #[cold]
-    fn update_instances(
-        &mut self,
+    fn decode_names(
+        &self,
         record: &[u8],
         items: &[MultiItem],
         names: &[u8],
         table: &mut InstanceTable,
-    ) -> Result<Option<Problem>, Problem> {
-        // After an error, the next record must not match these names.
-        self.names.offsets.clear();
-        self.names.instances = Instances::default();
+    ) -> Result<(MultiNames, Option<Problem>), Problem> {
         let first_name = MULTI_HEAD_BYTES + items.len() * MULTI_ITEM_BYTES;
         let mut instances = Vec::with_capacity(items.len());
         let mut numbering = Numbering::new(record.len());
@@ -141,14 +143,11 @@ impl MultiDecoder {
         if problem.is_none() {
             problem = check_padding(record, next_name);
         }
-        self.names.instances = instances.into();
-        // Names with a problem are not cached, so the next record reports the problem again.
-        if problem.is_none() {
-            self.names.offsets.extend(items.iter().map(|item| item.name_offset.get()));
-        }
-        self.names.bytes.clear();
-        self.names.bytes.extend_from_slice(names);
-        Ok(problem)
+        let offsets = match problem {
+            None => items.iter().map(|item| item.name_offset.get()).collect(),
+            Some(_) => Vec::new(),
+        };
+        Ok((MultiNames { offsets, bytes: names.to_vec(), instances: instances.into() }, problem))
     }
 }
 
