@@ -9,8 +9,10 @@ mod description;
 mod file;
 mod folder;
 mod interval;
+mod listing;
 mod machine;
 mod parquet;
+mod ranges;
 mod read;
 mod row_average;
 mod rows;
@@ -22,13 +24,15 @@ mod write;
 
 pub use file::ArchiveFacts;
 pub use folder::{
-    ArchiveInput, FileSpan, archive_inputs, complete_files, date_folder, date_folders, entries,
-    is_archive_file, machine_folder, machine_folders, overlapping_file,
+    ArchiveInput, FileSpan, TimeSpan, archive_inputs, complete_files, date_folder, date_folders, entries,
+    in_order, is_archive_file, machine_folder, machine_folders, overlapping_file,
 };
 pub use interval::{CounterFacts, counter_facts};
+pub use listing::{PathFacts, files_by_machine};
 pub(crate) use machine::MachinePosition;
 pub use machine::MachineReader;
 pub use parquet::{Numbers, Present, Runs};
+pub use ranges::ReadRanges;
 pub(crate) use read::ArchivePosition;
 pub use read::ArchiveReader;
 pub use row_average::{MixedTypes, RowAverage, RowNumbers, RowSums};

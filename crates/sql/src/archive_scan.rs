@@ -1,7 +1,6 @@
 //! Reads the files of archives as batches of rows.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -13,10 +12,11 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use futures::stream;
 use tachograph_logs::LogError;
-use tachograph_logs::archive::{ArchiveRows, RowGroup};
+use tachograph_logs::archive::{PathFacts, RowColumn, RowGroup};
 
 use crate::batches::{Block, BlockColumn, DATE, MACHINE, column_at, one_date, one_text};
 use crate::filters::Filters;
+use crate::location::{ArchiveFile, ArchiveLocation};
 use crate::progress::BytesRead;
 
 /// The files of a scan, shared by its partitions. Each partition takes files; when none are left, it helps with the row
@@ -29,7 +29,7 @@ pub(crate) struct FileQueue {
 
 #[derive(Debug)]
 struct QueuedFile {
-    path: PathBuf,
+    location: ArchiveLocation,
     /// The next row group.
     next: AtomicUsize,
     /// The number of row groups; set when the file is opened.
@@ -37,8 +37,9 @@ struct QueuedFile {
 }
 
 impl FileQueue {
-    pub(crate) fn new(files: Vec<PathBuf>) -> Self {
-        let queued = |path| QueuedFile { path, next: AtomicUsize::new(0), row_groups: OnceLock::new() };
+    pub(crate) fn new(files: Vec<ArchiveLocation>) -> Self {
+        let queued =
+            |location| QueuedFile { location, next: AtomicUsize::new(0), row_groups: OnceLock::new() };
         Self { files: files.into_iter().map(queued).collect(), next: AtomicUsize::new(0) }
     }
 
@@ -128,7 +129,7 @@ struct PartitionReader {
 struct OpenFile {
     /// The file's index in the queue.
     index: usize,
-    rows: ArchiveRows,
+    rows: ArchiveFile,
     /// The number of the file's bytes that were already reported as read.
     reported: u64,
 }
@@ -168,10 +169,31 @@ impl PartitionReader {
         }
     }
 
-    /// Opens a file, unless the filter over `machine` and `date` excludes it.
+    /// Whether the filters exclude a file by its path.
+    fn is_excluded(&self, location: &ArchiveLocation) -> Result<bool> {
+        let facts = PathFacts::of(location.path());
+        if facts.times.is_some_and(|times| !self.filters.time.overlaps(times.first, times.last)) {
+            return Ok(true);
+        }
+        let Some(filter) = &self.filters.file else { return Ok(false) };
+        let column = |&position: &usize| match position {
+            MACHINE => facts.machine.as_deref().map(one_text),
+            _ => facts.date.map(|date| one_date(unix_microseconds(date.0))),
+        };
+        match filter.columns.iter().map(column).collect::<Option<Vec<_>>>() {
+            Some(columns) => Ok(!filter.evaluate(columns)?.value(0)),
+            None => Ok(false),
+        }
+    }
+
+    /// Opens a file, unless its path, or the filter over `machine` and `date`, excludes it.
     fn open(&mut self, index: usize) -> Result<()> {
         let queued = &self.queue.files[index];
-        let rows = ArchiveRows::open(&queued.path).map_err(log_error)?;
+        if self.is_excluded(&queued.location)? {
+            let _ = queued.row_groups.set(0);
+            return Ok(());
+        }
+        let rows = queued.location.open().map_err(log_error)?;
         let groups = rows.row_groups().count();
         let is_wanted = match (&self.filters.file, rows.row_groups().next()) {
             (Some(filter), Some(first)) => {
@@ -200,7 +222,7 @@ fn unix_microseconds(utc: i64) -> i64 {
 
 /// Reads the rows of a row group that satisfy the filters; `None` if there are none.
 fn read_block(
-    file: &mut ArchiveRows,
+    file: &mut ArchiveFile,
     index: usize,
     rows: usize,
     schema: &SchemaRef,
@@ -217,7 +239,9 @@ fn read_block(
     let mut wanted = vec![all];
     if let (Some(filter), Some(group)) = (&filters.series, &group) {
         let mut values = Vec::new();
-        for column in filter.row_columns() {
+        let columns: Vec<RowColumn> = filter.row_columns().collect();
+        file.prepare(group, &columns, &wanted).map_err(log_error)?;
+        for column in columns {
             values.push((column, file.column(group, column, &wanted).map_err(log_error)?));
         }
         wanted = filter.ranges(values, rows)?;
@@ -225,6 +249,10 @@ fn read_block(
     let wanted_rows = wanted.iter().map(ExactSizeIterator::len).sum();
     if wanted_rows == 0 {
         return Ok(None);
+    }
+    if let Some(group) = &group {
+        let columns: Vec<RowColumn> = projection.iter().copied().filter_map(column_at).collect();
+        file.prepare(group, &columns, &wanted).map_err(log_error)?;
     }
     let columns: Result<Vec<_>> = projection
         .iter()
@@ -234,7 +262,7 @@ fn read_block(
 }
 
 fn column_of(
-    file: &mut ArchiveRows,
+    file: &mut ArchiveFile,
     group: Option<&RowGroup>,
     position: usize,
     wanted: &[Range<usize>],

@@ -34,7 +34,8 @@ pub struct Arguments {
     /// The query. DESCRIBE samples lists the columns of a table; EXPLAIN shows the plan of a query.
     #[arg(value_name = "SQL")]
     pub query: String,
-    /// Logs (.blg, .csv, .tsv, .json, SQL:DSN!NAME), files of archives, and folders of archives.
+    /// Logs (.blg, .csv, .tsv, .json, SQL:DSN!NAME), files of archives, and folders of archives, also in S3 (s3://BUCKET/PREFIX)
+    /// if the program was built with the feature s3.
     #[arg(required = true, value_name = "LOG|FOLDER")]
     pub inputs: Vec<PathBuf>,
     /// Format of the result. Default: from the extension of -o, else table.

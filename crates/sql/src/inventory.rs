@@ -20,9 +20,10 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::FlowError;
-use tachograph_logs::archive::{ArchiveRows, counter_facts};
+use tachograph_logs::archive::counter_facts;
 
 use crate::batches::time_type;
+use crate::location::ArchiveLocation;
 use crate::log_scan::log_query;
 
 /// Identifies one of the two tables.
@@ -43,14 +44,14 @@ pub(crate) struct InventoryTable {
 /// The data that both tables share.
 #[derive(Debug)]
 pub(crate) struct SharedInventory {
-    archive_files: Vec<PathBuf>,
+    archive_files: Vec<ArchiveLocation>,
     logs: Vec<Vec<PathBuf>>,
     /// The batches of both tables; `None` before the inputs were read.
     cached: Mutex<Option<Arc<[RecordBatch; 2]>>>,
 }
 
 impl SharedInventory {
-    pub(crate) fn new(archive_files: Vec<PathBuf>, logs: Vec<Vec<PathBuf>>) -> Self {
+    pub(crate) fn new(archive_files: Vec<ArchiveLocation>, logs: Vec<Vec<PathBuf>>) -> Self {
         Self { archive_files, logs, cached: Mutex::default() }
     }
 
@@ -68,8 +69,8 @@ impl SharedInventory {
 
     fn read(&self) -> Result<BTreeMap<String, MachineFacts>, FlowError> {
         let mut machines: BTreeMap<String, MachineFacts> = BTreeMap::new();
-        for path in &self.archive_files {
-            let file = ArchiveRows::open(path)?;
+        for location in &self.archive_files {
+            let file = location.open()?;
             let facts = file.facts();
             let known = machines.entry(facts.machine.clone()).or_default();
             known.files += 1;
@@ -277,7 +278,10 @@ impl TableProvider for InventoryTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let batches = self.shared.batches()?;
+        // Reading takes long; meanwhile, the query can be interrupted.
+        let shared = Arc::clone(&self.shared);
+        let batches = tokio::task::spawn_blocking(move || shared.batches()).await;
+        let batches = batches.map_err(|error| DataFusionError::External(Box::new(error)))??;
         let batch = batches[self.which as usize].clone();
         let table = MemTable::try_new(Arc::clone(&self.schema), vec![vec![batch]])?;
         table.scan(state, projection, filters, limit).await

@@ -15,11 +15,13 @@ mod failure;
 mod filters;
 mod inputs;
 mod inventory;
+mod location;
 mod log_scan;
 mod memory;
 mod output;
 mod progress;
 mod query;
+mod s3;
 mod samples;
 mod statement;
 

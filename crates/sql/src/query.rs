@@ -23,7 +23,7 @@ use crate::average::AverageFunction;
 use crate::cluster::Cluster;
 use crate::date_trunc::date_trunc;
 use crate::failure::Failure;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, check_for_cluster};
 use crate::inventory::{Inventory, InventoryTable, SharedInventory};
 use crate::log_scan::by_machine;
 use crate::memory::QueryMemory;
@@ -273,6 +273,7 @@ fn run_on_this_thread(arguments: &Arguments) -> Result<(), Failure> {
 async fn run_query(arguments: &Arguments, threads: usize, cluster: Option<&Cluster>) -> Result<(), Failure> {
     let query = write_result(arguments, threads, cluster);
     let Some(cluster) = cluster else { return query.await };
+    check_for_cluster(&arguments.inputs)?;
     let scheduler_end = cluster.connect().await?;
     tokio::select! {
         biased;
@@ -288,7 +289,7 @@ async fn write_result(
     cluster: Option<&Cluster>,
 ) -> Result<(), Failure> {
     let mut output = Output::new(arguments)?;
-    let inputs = Inputs::new(&arguments.inputs)?;
+    let inputs = Inputs::new(&arguments.inputs).await?;
     let temp_folder = arguments.temp_folder.clone();
     let options = EngineOptions { memory: arguments.memory, temp_folder, threads };
     let engine = Engine::create(inputs, &options, cluster).await?;

@@ -15,6 +15,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use crate::archive_scan::{ArchivePartition, FileQueue};
 use crate::batches::samples_schema;
 use crate::filters::{Filters, support};
+use crate::location::ArchiveLocation;
 use crate::log_scan::LogPartition;
 use crate::progress::BytesRead;
 
@@ -22,14 +23,14 @@ use crate::progress::BytesRead;
 #[derive(Debug)]
 pub(crate) struct Samples {
     schema: SchemaRef,
-    archive_files: Vec<PathBuf>,
+    archive_files: Vec<ArchiveLocation>,
     /// The logs of each machine.
     logs: Vec<Vec<PathBuf>>,
     read: BytesRead,
 }
 
 impl Samples {
-    pub(crate) fn new(archive_files: Vec<PathBuf>, logs: Vec<Vec<PathBuf>>, read: BytesRead) -> Self {
+    pub(crate) fn new(archive_files: Vec<ArchiveLocation>, logs: Vec<Vec<PathBuf>>, read: BytesRead) -> Self {
         Self { schema: samples_schema(), archive_files, logs, read }
     }
 }

@@ -197,6 +197,7 @@ const THIRD_PARTY: [(&str, &[&str]); 22] = [
             "indicatif",
             "jiff",
             "log",
+            "object_store",
             "parquet",
             "prost",
             "rustix",

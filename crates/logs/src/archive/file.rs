@@ -8,7 +8,7 @@
 //! Those of tables and descriptions are in the metadata, and so is the last checksum, which covers everything from the
 //! page indexes to the end.
 
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,10 +22,12 @@ use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 use super::block::Rows;
 use super::columns::COLUMNS;
 use super::description::{self, Descriptions, EncodedZone};
+use super::folder::TimeSpan;
 use super::parquet::{
     ChunkPages, ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, PageIndexes, PagePlace, Present,
     RowGroup, Runs, Texts, find_text,
 };
+use super::ranges::ReadRanges;
 use super::table::{Chunk, SampleTable};
 use super::{ARCHIVE_VERSION, Damage, FIRST_VERSION, MAX_CHUNK_BYTES, MAX_ROWS, has_checksum};
 use crate::LogError;
@@ -36,6 +38,8 @@ const CHECKSUM_KEY: &str = "tachograph.checksum";
 
 /// Maximum number of bytes of the indexes and the footer.
 const MAX_TAIL_BYTES: u64 = 32 << 20;
+/// The descriptions, the indexes and the footer usually fit into this number of bytes. They are announced together.
+const USUAL_TAIL_BYTES: u64 = 32 << 10;
 /// Maximum number of bytes of a sample table or of the descriptions, decompressed.
 const MAX_TABLE_BYTES: usize = 16 << 20;
 /// Compression level of sample tables and descriptions, which are small. If the level of the columns is at most
@@ -269,7 +273,7 @@ fn corrupt(offset: u64, part: &str, damage: Damage) -> LogError {
 
 /// An open file whose footer has been verified.
 pub(super) struct ArchiveFile<R> {
-    stream: R,
+    bytes: R,
     pub(super) facts: ArchiveFacts,
     pub(super) sets: Vec<Arc<CounterSet>>,
     pub(super) row_groups: Vec<RowGroupFacts>,
@@ -281,10 +285,13 @@ pub(super) struct ArchiveFile<R> {
     buffer: Vec<u8>,
 }
 
-impl<R: Read + Seek> ArchiveFile<R> {
-    pub(super) fn open(mut stream: R) -> Result<Self, LogError> {
-        let len = stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
-        let tail = read_tail(&mut stream, len)?;
+impl<R: ReadRanges> ArchiveFile<R> {
+    pub(super) fn open(mut bytes: R) -> Result<Self, LogError> {
+        let len = bytes.size().map_err(LogError::io)?;
+        let magic_end = (MAGIC.len() as u64).min(len);
+        let usual_tail = len.saturating_sub(USUAL_TAIL_BYTES).max(magic_end)..len;
+        bytes.prepare(&[0..magic_end, usual_tail]).map_err(LogError::io)?;
+        let tail = read_tail(&mut bytes, len)?;
         let tail_at = len - tail.len() as u64;
         let broken = |damage: Damage| corrupt(tail_at, "footer", damage);
         let text = find_text(&tail, METADATA_KEY).map_err(broken)?;
@@ -292,7 +299,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         let tail_bytes = tail.len() as u64;
         let pages = PageIndexes::find(tail, tail_at, row_groups.len(), COLUMNS.len()).map_err(broken)?;
         let mut file = Self {
-            stream,
+            bytes,
             facts,
             sets: Vec::new(),
             row_groups,
@@ -313,9 +320,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
 
     /// Checks that the parts are contiguous, so that checksums cover every byte.
     fn check_layout(&mut self, descriptions: Part, tail_at: u64) -> Result<(), LogError> {
-        let mut magic = [0; 4];
-        self.stream.rewind().and_then(|()| self.stream.read_exact(&mut magic)).map_err(LogError::io)?;
-        if magic != MAGIC {
+        if read_range(&mut self.bytes, 0, MAGIC.len() as u64)? != MAGIC {
             return Err(corrupt(0, "header", Damage("the first bytes are not PAR1")));
         }
         let mut end = MAGIC.len() as u64;
@@ -334,17 +339,33 @@ impl<R: Read + Seek> ArchiveFile<R> {
 
     /// Reads a range of the file into the buffer, and verifies its checksum.
     fn read(&mut self, offset: u64, bytes: usize, crc: u32) -> Result<(), LogError> {
-        self.buffer.clear();
-        self.stream.seek(SeekFrom::Start(offset)).map_err(LogError::io)?;
-        (&mut self.stream).take(bytes as u64).read_to_end(&mut self.buffer).map_err(LogError::io)?;
-        self.bytes_read += self.buffer.len() as u64;
-        if self.buffer.len() != bytes {
-            return Err(corrupt(offset, "file", Damage("the file ends too early")));
-        }
+        self.read_ranges(std::slice::from_ref(&(offset..offset.saturating_add(bytes as u64))))?;
         if !has_checksum(&self.buffer, crc) {
             return Err(corrupt(offset, "file", Damage("the checksum is wrong")));
         }
         Ok(())
+    }
+
+    /// Reads ranges into the buffer, one after another.
+    fn read_ranges(&mut self, ranges: &[Range<u64>]) -> Result<(), LogError> {
+        self.buffer.clear();
+        self.bytes.read_ranges(ranges, &mut self.buffer).map_err(LogError::io)?;
+        self.bytes_read += self.buffer.len() as u64;
+        let mut read = self.buffer.len() as u64;
+        for range in ranges {
+            let Some(rest) = read.checked_sub(range.end - range.start) else {
+                return Err(corrupt(range.start, "file", Damage("the file ends too early")));
+            };
+            read = rest;
+        }
+        Ok(())
+    }
+
+    /// The times of the first and the last sample.
+    pub(super) fn times(&self) -> TimeSpan {
+        let first = self.row_groups.iter().map(|group| group.first.utc).min();
+        let last = self.row_groups.iter().map(|group| group.last).max();
+        TimeSpan { first: first.unwrap_or(FileTime(0)), last: last.unwrap_or(FileTime(0)) }
     }
 
     /// Reads and decompresses a part.
@@ -407,44 +428,59 @@ impl<R: Read + Seek> ArchiveFile<R> {
         wanted: &[Range<usize>],
     ) -> Result<Numbers, LogError> {
         let rows = self.row_groups[index].rows;
-        let Chunk { offset, bytes, .. } = table.chunks[column];
-        let broken = |damage: Damage| corrupt(offset, &name_of(index, column), damage);
-        let wanted_rows: usize = wanted.iter().map(ExactSizeIterator::len).sum();
-        if wanted_rows == 0 {
+        let broken = |damage: Damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage);
+        if wanted.iter().all(Range::is_empty) {
             return Ok(Numbers { values: Vec::new(), present: Present::None });
         }
-        if wanted_rows < rows {
-            let pages = self.pages.pages(index, column, rows, offset..offset.saturating_add(bytes as u64));
-            let mut pages = pages.map_err(broken)?;
-            let all = pages.pages.len();
-            pages.pages.retain(|page| has_common_row(wanted, &page.rows));
-            if pages.pages.len() < all {
-                self.read_pages(&pages)?;
-                let numbers = self.chunks.numbers_of_pages(COLUMNS[column], &self.buffer, &pages, wanted);
-                return numbers.map_err(broken);
-            }
+        if let Some(pages) = self.wanted_pages(index, table, column, wanted)? {
+            self.read_ranges(&ranges_of(&pages))?;
+            let numbers = self.chunks.numbers_of_pages(COLUMNS[column], &self.buffer, &pages, wanted);
+            return numbers.map_err(broken);
         }
         self.chunk(index, table, column)?;
         self.chunks.numbers(COLUMNS[column], &self.buffer, rows, wanted).map_err(broken)
     }
 
-    /// Reads pages into the buffer, one after another, the dictionary first.
-    fn read_pages(&mut self, ChunkPages { dictionary, pages }: &ChunkPages) -> Result<(), LogError> {
-        self.buffer.clear();
-        let pages: Vec<&PagePlace> = dictionary.iter().chain(pages).collect();
-        // Adjacent pages are read at once.
-        for run in pages.chunk_by(|page, next| page.offset + page.bytes as u64 == next.offset) {
-            let bytes: u64 = run.iter().map(|page| page.bytes as u64).sum();
-            let before = self.buffer.len() as u64;
-            self.stream.seek(SeekFrom::Start(run[0].offset)).map_err(LogError::io)?;
-            (&mut self.stream).take(bytes).read_to_end(&mut self.buffer).map_err(LogError::io)?;
-            let read = self.buffer.len() as u64 - before;
-            self.bytes_read += read;
-            if read != bytes {
-                return Err(corrupt(run[0].offset, "file", Damage("the file ends too early")));
+    /// The pages of a column that have a wanted row; `None` if all pages do, so that the whole column is read.
+    fn wanted_pages(
+        &self,
+        index: usize,
+        table: &SampleTable,
+        column: usize,
+        wanted: &[Range<usize>],
+    ) -> Result<Option<ChunkPages>, LogError> {
+        let rows = self.row_groups[index].rows;
+        if wanted.iter().map(ExactSizeIterator::len).sum::<usize>() >= rows {
+            return Ok(None);
+        }
+        let Chunk { offset, bytes, .. } = table.chunks[column];
+        let pages = self.pages.pages(index, column, rows, offset..offset.saturating_add(bytes as u64));
+        let mut pages = pages.map_err(|damage| corrupt(offset, &name_of(index, column), damage))?;
+        let all = pages.pages.len();
+        pages.pages.retain(|page| has_common_row(wanted, &page.rows));
+        Ok((pages.pages.len() < all).then_some(pages))
+    }
+
+    /// Announces columns of a row group that are read next. Of some columns, only pages with a wanted row are read.
+    pub(super) fn prepare(
+        &mut self,
+        index: usize,
+        table: &SampleTable,
+        columns: impl Iterator<Item = (usize, bool)>,
+        wanted: &[Range<usize>],
+    ) -> Result<(), LogError> {
+        let mut ranges = Vec::new();
+        for (column, has_pages) in columns {
+            let pages = if has_pages { self.wanted_pages(index, table, column, wanted)? } else { None };
+            let Chunk { offset, bytes, .. } = table.chunks[column];
+            match pages {
+                Some(pages) => ranges.extend(ranges_of(&pages)),
+                None => ranges.push(offset..offset.saturating_add(bytes as u64)),
             }
         }
-        Ok(())
+        ranges.sort_unstable_by_key(|range| range.start);
+        ranges.dedup();
+        self.bytes.prepare(&ranges).map_err(LogError::io)
     }
 
     /// Reads and decodes a column of texts of a row group.
@@ -480,6 +516,19 @@ impl<R: Read + Seek> ArchiveFile<R> {
     }
 }
 
+/// The ranges of pages, the dictionary first. Adjacent pages are read at once.
+fn ranges_of(ChunkPages { dictionary, pages }: &ChunkPages) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for PagePlace { offset, bytes, .. } in dictionary.iter().chain(pages) {
+        let end = offset.saturating_add(*bytes as u64);
+        match ranges.last_mut() {
+            Some(last) if last.end == *offset => last.end = end,
+            _ => ranges.push(*offset..end),
+        }
+    }
+    ranges
+}
+
 /// Whether a range of rows has one of the rows in ascending ranges.
 fn has_common_row(ranges: &[Range<usize>], rows: &Range<usize>) -> bool {
     let next = ranges.partition_point(|range| range.end <= rows.start);
@@ -496,30 +545,29 @@ fn in_part(error: LogError, offset: u64, part: &str) -> LogError {
 }
 
 /// Reads everything that the last checksum covers, and verifies it.
-fn read_tail<R: Read + Seek>(stream: &mut R, len: u64) -> Result<Vec<u8>, LogError> {
+fn read_tail<R: ReadRanges>(file: &mut R, len: u64) -> Result<Vec<u8>, LogError> {
     let broken = |damage: Damage| corrupt(len.saturating_sub(8), "footer", damage);
     if len < 12 {
         return Err(broken(Damage("the file is too short")));
     }
-    let mut end = [0; 8];
-    stream.seek(SeekFrom::Start(len - 8)).and_then(|_| stream.read_exact(&mut end)).map_err(LogError::io)?;
-    let [a, b, c, d, magic @ ..] = end;
+    let end = read_range(file, len - 8, 8)?;
+    let (footer_bytes, magic) = end.split_at(4);
     if magic != MAGIC {
         return Err(broken(Damage(
             "the last bytes are not PAR1: the file was cut short, or is still being written",
         )));
     }
-    let footer_bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
+    let footer_bytes = u64::from(footer_bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)));
     if footer_bytes > MAX_TAIL_BYTES || footer_bytes > len - 12 {
         return Err(broken(Damage("the length of the footer is wrong")));
     }
-    let footer = read_range(stream, len - 8 - footer_bytes, footer_bytes)?;
+    let footer = read_range(file, len - 8 - footer_bytes, footer_bytes)?;
     let text = find_text(&footer, CHECKSUM_KEY).map_err(broken)?;
     let (offset, _) = parse_checksum(text).ok_or(broken(Damage("the footer has no checksum")))?;
     if offset < MAGIC.len() as u64 || offset > len - 8 - footer_bytes || len - offset > MAX_TAIL_BYTES {
         return Err(broken(Damage("the checksum of the footer is wrong")));
     }
-    let mut tail = read_range(stream, offset, len - offset)?;
+    let mut tail = read_range(file, offset, len - offset)?;
     // The text is at another offset in the tail, which ends with the footer.
     let text = text.to_owned();
     let at = tail.windows(text.len()).rposition(|window| window == text.as_bytes());
@@ -533,14 +581,13 @@ fn read_tail<R: Read + Seek>(stream: &mut R, len: u64) -> Result<Vec<u8>, LogErr
     Ok(tail)
 }
 
-fn read_range<R: Read + Seek>(stream: &mut R, offset: u64, bytes: u64) -> Result<Vec<u8>, LogError> {
-    let mut range = Vec::new();
-    stream.seek(SeekFrom::Start(offset)).map_err(LogError::io)?;
-    stream.take(bytes).read_to_end(&mut range).map_err(LogError::io)?;
-    if range.len() as u64 != bytes {
-        return Err(corrupt(offset, "file", Damage("the file ends too early")));
+fn read_range<R: ReadRanges>(file: &mut R, offset: u64, bytes: u64) -> Result<Vec<u8>, LogError> {
+    let (range, mut found) = (offset..offset.saturating_add(bytes), Vec::new());
+    file.read_ranges(std::slice::from_ref(&range), &mut found).map_err(LogError::io)?;
+    match found.len() as u64 == bytes {
+        true => Ok(found),
+        false => Err(corrupt(offset, "file", Damage("the file ends too early"))),
     }
-    Ok(range)
 }
 
 /// Parses the text of [`checksum_text`]; only that exact form is accepted.

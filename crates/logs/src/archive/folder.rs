@@ -11,12 +11,12 @@ use super::segments::segments;
 use crate::LogError;
 
 /// The prefixes of the folders, from which SQL engines derive the columns `machine` and `date`.
-const MACHINE_PREFIX: &str = "machine=";
-const DATE_PREFIX: &str = "date=";
+pub(super) const MACHINE_PREFIX: &str = "machine=";
+pub(super) const DATE_PREFIX: &str = "date=";
 /// The extension of files.
 const EXTENSION: &str = "parquet";
 /// Hive's name of an empty value.
-const EMPTY_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
+pub(super) const EMPTY_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Maximum number of bytes of a file name.
 const MAX_NAME_BYTES: usize = 255;
 
@@ -162,7 +162,7 @@ pub fn complete_files(machine: &Path) -> Result<Vec<FileSpan>, LogError> {
             before = now;
             continue;
         }
-        match in_order(now) {
+        match in_order(now, span_of_footer) {
             // A file was removed meanwhile.
             Err(error) if error.is_not_found() => before = list_files(machine)?,
             outcome => return outcome,
@@ -219,24 +219,31 @@ fn subfolders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, LogError> {
     Ok(entries(folder)?.into_iter().filter(has_prefix).collect())
 }
 
-/// Returns the files in order of time, or an error if two overlap.
+/// Returns the files of a machine in order of time.
 ///
 /// Files are sorted by the times in their names. Where these overlap within a second, the exact times in the footers
-/// are used. A damaged file is sorted by its name; the error is reported when it is read.
-fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
-    let mut timed: Vec<(Span, PathBuf)> = Vec::with_capacity(files.len());
+/// are used, which `times_of` reads. A damaged file is sorted by its name; the error is reported when it is read.
+///
+/// # Errors
+///
+/// When a footer cannot be read, or two files overlap in time.
+pub fn in_order(
+    files: Vec<PathBuf>,
+    times_of: impl Fn(&Path) -> Result<TimeSpan, LogError>,
+) -> Result<Vec<FileSpan>, LogError> {
+    let mut timed: Vec<(TimeSpan, PathBuf)> = Vec::with_capacity(files.len());
     for path in files {
-        let span = span_of_name(&path).map_or_else(|| span_of_footer(&path), Ok)?;
+        let span = span_of_name(&path).map_or_else(|| times_of(&path), Ok)?;
         timed.push((span, path));
     }
     timed.sort();
-    let is_clear = |pair: &[(Span, PathBuf)]| pair[0].0.last < pair[1].0.first;
+    let is_clear = |pair: &[(TimeSpan, PathBuf)]| pair[0].0.last < pair[1].0.first;
     let unclear: Vec<usize> =
         (0..timed.len().saturating_sub(1)).filter(|&at| !is_clear(&timed[at..at + 2])).collect();
     let mut damaged: Vec<PathBuf> = Vec::new();
     for at in unclear {
         for (span, path) in &mut timed[at..at + 2] {
-            match span_of_footer(path) {
+            match times_of(path) {
                 Err(error) if error.is_corrupt() && span_of_name(path).is_some() => {
                     damaged.push(path.clone())
                 }
@@ -245,7 +252,7 @@ fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
         }
     }
     timed.sort();
-    let is_unclear = |pair: &&[(Span, PathBuf)]| {
+    let is_unclear = |pair: &&[(TimeSpan, PathBuf)]| {
         !is_clear(pair) && !damaged.iter().any(|path| *path == pair[0].1 || *path == pair[1].1)
     };
     if let Some(pair) = timed.windows(2).find(is_unclear) {
@@ -255,18 +262,20 @@ fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
         ))
         .at_path(&pair[0].1));
     }
-    let file = |(Span { first, last }, path)| FileSpan { path, first, last };
+    let file = |(TimeSpan { first, last }, path)| FileSpan { path, first, last };
     Ok(timed.into_iter().map(file).collect())
 }
 
-/// The times of the first and the last sample, exact or rounded outwards to seconds.
+/// The UTC times of the first and the last sample of a file, exact or rounded outwards to seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Span {
-    pub(super) first: FileTime,
-    pub(super) last: FileTime,
+pub struct TimeSpan {
+    /// The time of the first sample.
+    pub first: FileTime,
+    /// The time of the last sample.
+    pub last: FileTime,
 }
 
-impl Span {
+impl TimeSpan {
     /// Whether the two time ranges have a moment in common.
     fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
@@ -287,7 +296,7 @@ pub fn overlapping_file(folder: &Path, file: &Path) -> Result<Option<PathBuf>, L
 /// # Errors
 ///
 /// When the folder or a file cannot be read.
-pub(super) fn overlapping(folder: &Path, span: Span) -> Result<Option<PathBuf>, LogError> {
+pub(super) fn overlapping(folder: &Path, span: TimeSpan) -> Result<Option<PathBuf>, LogError> {
     if !folder.is_dir() {
         return Ok(None);
     }
@@ -315,7 +324,7 @@ pub(super) fn end_by_name(path: &Path) -> Option<FileTime> {
 }
 
 /// The span in the names of a file and its folder: from the start of the first second to the end of the last one.
-fn span_of_name(path: &Path) -> Option<Span> {
+pub(super) fn span_of_name(path: &Path) -> Option<TimeSpan> {
     let folder = path.parent()?.file_name()?.to_str()?;
     let date = folder.strip_prefix(DATE_PREFIX)?;
     let mut parts = path.file_stem()?.to_str()?.split('-');
@@ -326,15 +335,13 @@ fn span_of_name(path: &Path) -> Option<Span> {
         FileTime::parse_log_time(text.as_bytes())
     };
     let (first, last) = (time(parts.next()?)?, time(parts.next()?)?);
-    Some(Span { first, last: last.saturating_add(9_999_999) })
+    Some(TimeSpan { first, last: last.saturating_add(9_999_999) })
 }
 
-pub(super) fn span_of_footer(path: &Path) -> Result<Span, LogError> {
+pub(super) fn span_of_footer(path: &Path) -> Result<TimeSpan, LogError> {
     let file = fs::File::open(path).map_err(LogError::io);
     let file = file.and_then(ArchiveFile::open).map_err(|error| error.at_path(path))?;
-    let first = file.row_groups.iter().map(|group| group.first.utc).min();
-    let last = file.row_groups.iter().map(|group| group.last).max();
-    Ok(Span { first: first.unwrap_or(FileTime(0)), last: last.unwrap_or(FileTime(0)) })
+    Ok(file.times())
 }
 
 #[cfg(test)]

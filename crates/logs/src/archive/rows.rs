@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +15,9 @@ use super::block::{BlockBuilder, for_each_series};
 use super::columns::{COLUMNS, at};
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, ArchiveFile};
+use super::folder::TimeSpan;
 use super::parquet::{Numbers, Present, Runs};
+use super::ranges::ReadRanges;
 use super::table::{MAX_SAMPLES, SampleTable};
 use crate::LogError;
 
@@ -61,6 +62,12 @@ impl RowColumn {
     /// The name of the column.
     pub fn name(self) -> &'static str {
         COLUMNS[self.index()].name
+    }
+
+    /// Whether the pages with the wanted rows are read, and not the whole column.
+    fn has_pages(self) -> bool {
+        use RowColumn::*;
+        !self.is_text_of_series() && !matches!(self, Factor | Status | MultiCount)
     }
 
     /// Whether the column is a text that is the same in all rows of a series.
@@ -118,14 +125,14 @@ impl ArchiveRows {
     }
 }
 
-impl<R: Read + Seek> ArchiveRows<R> {
-    /// Reads the footer of a stream. Errors name `path`.
+impl<R: ReadRanges> ArchiveRows<R> {
+    /// Reads the footer. Errors name `path`.
     ///
     /// # Errors
     ///
-    /// When reading fails, or the stream is not a file of an archive, or is damaged.
-    pub fn new(stream: R, path: &Path) -> Result<Self, LogError> {
-        let file = ArchiveFile::open(stream).map_err(|error| error.at_path(path))?;
+    /// When reading fails, or the bytes are not a file of an archive, or are damaged.
+    pub fn new(bytes: R, path: &Path) -> Result<Self, LogError> {
+        let file = ArchiveFile::open(bytes).map_err(|error| error.at_path(path))?;
         Ok(Self { file, path: path.to_path_buf() })
     }
 
@@ -137,6 +144,11 @@ impl<R: Read + Seek> ArchiveRows<R> {
     /// The descriptions of the counter sets in the file.
     pub fn sets(&self) -> &[Arc<CounterSet>] {
         &self.file.sets
+    }
+
+    /// The times of the first and the last sample.
+    pub fn times(&self) -> TimeSpan {
+        self.file.times()
     }
 
     /// The row groups.
@@ -165,6 +177,23 @@ impl<R: Read + Seek> ArchiveRows<R> {
         }
         let table = self.file.table(index).map_err(|error| error.at_path(&self.path))?;
         Ok(RowGroup { index, table })
+    }
+
+    /// Announces columns that are read next, with the same rows (see [`ReadRanges::prepare`]).
+    ///
+    /// # Errors
+    ///
+    /// When reading fails, or the page index is damaged.
+    pub fn prepare(
+        &mut self,
+        group: &RowGroup,
+        columns: &[RowColumn],
+        wanted: &[Range<usize>],
+    ) -> Result<(), LogError> {
+        let columns = columns.iter().map(|column| (column.index(), column.has_pages()));
+        self.file
+            .prepare(group.index, &group.table, columns, wanted)
+            .map_err(|error| error.at_path(&self.path))
     }
 
     /// Reads a column of the rows in these ascending ranges.

@@ -12,7 +12,7 @@ use super::MAX_ROWS;
 use super::block::BlockBuilder;
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, ArchiveFile, FileWriter};
-use super::folder::{Span, date_folder, file_name, machine_folder, overlapping};
+use super::folder::{TimeSpan, date_folder, file_name, machine_folder, overlapping};
 use super::segments::SegmentName;
 use super::storage::{DiskStorage, Storage, StorageFile};
 use crate::{LogError, LogFacts, LogWriter};
@@ -155,7 +155,7 @@ impl OpenFile {
 
 struct CompleteFile {
     path: PathBuf,
-    span: Span,
+    span: TimeSpan,
 }
 
 impl ArchiveWriter {
@@ -280,7 +280,7 @@ impl ArchiveWriter {
     /// Whether the time range of an existing file includes a moment.
     fn is_in_archive(&self, machine: usize, at: FileTime, date: &str) -> Result<bool, LogError> {
         let folder = self.folder.join(machine_folder(&self.machines[machine].machine)?).join(date);
-        Ok(overlapping(&folder, Span { first: at, last: at })?.is_some())
+        Ok(overlapping(&folder, TimeSpan { first: at, last: at })?.is_some())
     }
 
     fn open_file(&mut self, machine: usize, date: String) -> Result<(), LogError> {
@@ -329,7 +329,7 @@ impl ArchiveWriter {
         let first = groups.iter().map(|group| group.first.utc).min().unwrap_or(FileTime(0));
         let last = groups.iter().map(|group| group.last).max().unwrap_or(FileTime(0));
         // Added first, so that the file is removed if completing it fails.
-        self.complete.push(CompleteFile { path: path.clone(), span: Span { first, last } });
+        self.complete.push(CompleteFile { path: path.clone(), span: TimeSpan { first, last } });
         let written = writer.finish(&facts, descriptions).and_then(|out| Ok(out.into_inner()?));
         let written = written.and_then(|file: Box<dyn StorageFile>| file.sync());
         written.map_err(|error| LogError::io(error).at_path(&path))

@@ -105,11 +105,11 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When the working folder is unknown.
+    /// When the working folder is unknown, or an archive is in S3.
     pub(crate) fn tables(&self, inputs: &Inputs, logs: &[Vec<PathBuf>]) -> Result<Tables, Failure> {
         let failed = |error: std::io::Error| Failure::runtime(format!("the working folder: {error}"));
         let all = |paths: &[PathBuf]| paths.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>();
-        let archive_files = all(&inputs.archive_files).map_err(failed)?;
+        let archive_files = all(&inputs.local_archive_files()?).map_err(failed)?;
         let logs: Result<Vec<Vec<PathBuf>>, _> = logs.iter().map(|paths| all(paths)).collect();
         let logs = logs.map_err(failed)?;
         let table = |table| -> Arc<dyn TableProvider> {

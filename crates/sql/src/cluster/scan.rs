@@ -30,6 +30,7 @@ use super::table::Table;
 use crate::archive_scan::{ArchivePartition, FileQueue};
 use crate::filters::Filters;
 use crate::inventory::{Inventory, SharedInventory};
+use crate::location::ArchiveLocation;
 use crate::log_scan::LogPartition;
 use crate::progress::BytesRead;
 
@@ -135,6 +136,7 @@ impl Reader {
         let context = Arc::clone(context);
         match source {
             Source::Archive(files) => {
+                let files = files.into_iter().map(ArchiveLocation::File).collect();
                 let queue = Arc::new(FileQueue::new(files));
                 ArchivePartition::new(schema, projection, queue, filters, read).execute(context)
             }
@@ -153,7 +155,7 @@ async fn inventory(which: Inventory, sources: Vec<Source>, projection: Arc<[usiz
     let (mut archive_files, mut logs) = (Vec::new(), Vec::new());
     for source in sources {
         match source {
-            Source::Archive(files) => archive_files.extend(files),
+            Source::Archive(files) => archive_files.extend(files.into_iter().map(ArchiveLocation::File)),
             Source::Logs(paths) => logs.push(paths),
         }
     }

@@ -20,7 +20,7 @@ pub(crate) fn try_query(inputs: &[PathBuf], sql: &str, threads: usize) -> Result
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
     runtime.expect("a runtime").block_on(async {
         let options = EngineOptions { threads, ..EngineOptions::default() };
-        let engine = Engine::new(Inputs::new(inputs)?, &options).await?;
+        let engine = Engine::new(Inputs::new(inputs).await?, &options).await?;
         let (schema, mut stream) = engine.run(sql).await?;
         let mut batches = Vec::new();
         while let Some(batch) = stream.next().await {

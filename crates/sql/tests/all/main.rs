@@ -11,5 +11,7 @@ mod generated;
 #[path = "../../../tacho/tests/cli/log_fixture.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line")]
 mod log_fixture;
+#[cfg(feature = "s3")]
+mod s3;
 mod sql_logs;
 mod wide_sums;

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{Read, Seek};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use super::super::columns::{COLUMNS, at};
 use super::super::file::ArchiveFile;
 use super::super::interval::{Interval, restore};
 use super::super::parquet::{Numbers, Texts};
+use super::super::ranges::ReadRanges;
 use super::super::table::{GroupHeads, InstanceRuns, SampleTable};
 use crate::{CounterFilter, LogError};
 
@@ -187,7 +187,7 @@ struct Columns {
 impl DecodedBlock {
     /// Reads and decodes a row group. Reuses the memory of the earlier one. With a filter, values of other counters are not
     /// read, and have an error status.
-    pub(super) fn read<R: Read + Seek>(
+    pub(super) fn read<R: ReadRanges>(
         file: &mut ArchiveFile<R>,
         index: usize,
         interner: &mut Interner,
@@ -545,7 +545,7 @@ impl Columns {
 }
 
 /// Reads the ranges of rows that have a status, among the wanted rows.
-fn read_statuses<R: Read + Seek>(
+fn read_statuses<R: ReadRanges>(
     file: &mut ArchiveFile<R>,
     index: usize,
     table: &SampleTable,

@@ -3,4 +3,6 @@
 mod damage;
 pub(crate) mod generated;
 mod laws;
+mod listing;
+mod ranges;
 mod selected;
