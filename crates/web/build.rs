@@ -49,8 +49,8 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), table)
 }
 
-/// Removes comments and unneeded white space from a script or style sheet of this project, and the indentation of its document. Other files stay unchanged; those in
-/// `vendor` keep their licences.
+/// Removes comments and unneeded white space from a script or style sheet of this project, and the indentation of its
+/// document. Other files stay unchanged; those in `vendor` keep their licences.
 fn stripped(file: &Path, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     let strip = match file.extension().and_then(|extension| extension.to_str()) {
         _ if file.parent().is_some_and(|folder| folder.ends_with("vendor")) => return Ok(bytes),

@@ -10,7 +10,14 @@ use tachograph_counters::set::{Counter, CounterSet, Instances};
 use crate::{FlowError, Selection, Source};
 
 /// The counters that identify an instance, most specific first. The threads of a process have the same `ID Process`.
-const IDENTITY_COUNTERS: [&str; 2] = ["ID Thread", "ID Process"];
+const IDENTITY_COUNTERS: [&str; 2] = [THREAD_ID, PROCESS_ID];
+const THREAD_ID: &str = "ID Thread";
+const PROCESS_ID: &str = "ID Process";
+
+/// Whether the values of a counter of this machine are the ids of the set's instances.
+pub(crate) fn is_instance_id(set: &str, counter: &str) -> bool {
+    [("Process", PROCESS_ID), ("Thread", THREAD_ID)].contains(&(set, counter))
+}
 
 /// Sets [`Group::identities`] to the ids of processes and threads, if the log has them, so that values of two processes
 /// are not paired when an instance name passes from one process to the other. Counts these cases.

@@ -268,7 +268,7 @@ async function begin() {
   // Apply changes that were made before the sources were loaded.
   if (Object.keys(early).length) change(early);
   for (const act of page.early) act();
-  // What users do from now on is a new step, even if it comes before the delayed write.
+  // The step of the link is complete. A change within the delay of writes must not replace it.
   address.write(true);
   announce("Ready.");
   if (!isEmbedded) recorder.load();

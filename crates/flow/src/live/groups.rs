@@ -11,9 +11,7 @@ use tachograph_perflib::registration::{CounterSetInfo, counter_of};
 use tachograph_perflib::{FREQUENCY, InstanceKey, MatchedBy, Numbering, QueriedSet, Query, Timestamps};
 
 use crate::Selection;
-
-/// The sets whose ids of instances are values of a counter, and that counter. The ids are those of processes and threads.
-const RECORDED_IDS: [(&str, &str); 2] = [("Process", "ID Process"), ("Thread", "ID Thread")];
+use crate::identity::is_instance_id;
 
 /// The groups of a live source's samples, in the order of the paths. Consecutive counters of the same instances of a
 /// set share a group. Indexes into [`Query::sets`] are stored only here.
@@ -126,8 +124,7 @@ impl LiveGroups {
     /// How the sink, and the readers of the log that it writes, recognize the instances of a set in the next sample.
     fn matched_by(&self, set: usize) -> MatchedBy {
         let has_ids = |group: &LiveGroup| {
-            let ids =
-                |counter: &Counter| RECORDED_IDS.contains(&(&*self.names[set].info.name, &*counter.name));
+            let ids = |counter: &Counter| is_instance_id(&self.names[set].info.name, &counter.name);
             group.set == set
                 && matches!(group.filter, RowFilter::All)
                 && group.description.counters.iter().any(ids)
