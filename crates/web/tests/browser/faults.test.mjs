@@ -126,6 +126,7 @@ test("faults: on a phone the chart is near the top, and the box does not cover i
     // The first values can change the height of legends, and so move the plot away from the pointer, so both boxes are read at one time.
     let plot, box;
     for (let step = 0; !box; step++) {
+      assert.ok(step < PATIENCE / 100, `no box at ${JSON.stringify(plot)}: ${await page.evaluate(({ x, y, width, height }) => document.elementFromPoint(x + width * 0.97, y + height / 2)?.outerHTML.slice(0, 500), plot)}`);
       plot = await page.locator(".panel .u-over").first().boundingBox();
       await page.mouse.move(plot.x + plot.width * (0.98 - (step % 2) / 50), plot.y + plot.height / 2);
       await page.waitForTimeout(100);

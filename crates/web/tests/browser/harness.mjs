@@ -25,6 +25,17 @@ export async function tacho(...args) {
   return stdout;
 }
 
+/** Waits for a promise at most this long: the steps of Playwright that have no limit of their own would end the test without a reason. */
+export async function within(milliseconds, promise, what) {
+  let timer;
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} did not come within ${milliseconds / 1000} s`)), milliseconds)));
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Starts a server: `{url, port, stop(), output()}`. It is killed when the tests end. */
 export async function serve(...args) {
   const child = spawn(TACHO, ["serve", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args], { stdio: ["ignore", "pipe", "pipe"] });
@@ -43,7 +54,7 @@ export async function serve(...args) {
   });
   const stop = async () => {
     child.kill("SIGTERM");
-    await ended;
+    await within(PATIENCE, ended, "the end of the server");
     running.delete(child);
   };
   return { url, port: Number(new URL(url).port), stop, output: () => output };
@@ -118,7 +129,7 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
   });
   try {
     await page.goto(url);
-    await act(page);
+    await within(3 * PATIENCE, act(page), "the end of the test's steps");
     await page.screenshot({ path: path.join(screenshots, `${name}.png`) });
     assert.deepEqual(errors.filter((error) => !allowed?.test(error)), [], "the page had errors");
   } catch (problem) {
@@ -126,7 +137,7 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
     if (errors.length) problem.message += `\nErrors of the page:\n${errors.join("\n")}`;
     throw problem;
   } finally {
-    await browserContext.close();
+    await within(PATIENCE, browserContext.close(), "the end of the browser's context");
   }
 }
 
