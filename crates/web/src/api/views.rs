@@ -11,10 +11,9 @@ use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Counter;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
-    Alternative, Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue,
-    Panel, SetEntry, TableModel, View, ViewKind,
+    Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue, Panel, SetEntry,
+    TableModel, View, ViewKind,
 };
 
 use super::Web;
@@ -24,6 +23,10 @@ use crate::hub::Hub;
 use crate::parameters::{Parameters, PathPart};
 use crate::response::{ApiError, json};
 use crate::series::rfc3339;
+
+mod fitted;
+
+use fitted::{FittedAnnotation, FittedColumn, FittedCounter, FittedPanel, FittedTable, FittedView};
 
 /// The view with which the page opens.
 const START: &str = "start";
@@ -51,101 +54,6 @@ struct ViewList {
 struct ListedView {
     name: String,
     title: String,
-}
-
-/// A view, fitted to a source.
-#[derive(Serialize)]
-struct FittedView {
-    name: String,
-    title: Option<String>,
-    interval: Option<f64>,
-    points: Option<usize>,
-    begin: Option<String>,
-    end: Option<String>,
-    /// Counters whose values are in the first line.
-    headline: Vec<FittedCounter>,
-    panels: Vec<FittedPanel>,
-    /// `name`: the instances of each name are one series.
-    group_by: Option<&'static str>,
-    annotations: Vec<FittedAnnotation>,
-    /// The paths of an optional view that the source lacks.
-    missing: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct FittedAnnotation {
-    begin: String,
-    end: Option<String>,
-    text: String,
-}
-
-#[derive(Serialize)]
-struct FittedPanel {
-    title: Option<String>,
-    kind: &'static str,
-    unit: Option<String>,
-    axis: &'static str,
-    min: Option<f64>,
-    max: Option<f64>,
-    limits: Vec<f64>,
-    bands: Vec<[f64; 2]>,
-    /// The number of instances that are drawn at first: those with the largest maximum. `null`: all.
-    top: Option<usize>,
-    width: u8,
-    height: u8,
-    counters: Vec<FittedCounter>,
-    table: Option<FittedTable>,
-}
-
-#[derive(Serialize)]
-struct FittedCounter {
-    path: String,
-    or: Vec<FittedAlternative>,
-    label: Option<String>,
-    only_active: bool,
-    /// The line style, counted from 1.
-    colour: Option<usize>,
-    scale: Option<i32>,
-    is_shown: bool,
-    is_highlighted: bool,
-    except: Vec<String>,
-}
-
-/// An alternative path, with its label if it has one.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum FittedAlternative {
-    Path(String),
-    Labelled { path: String, label: String },
-}
-
-#[derive(Serialize)]
-struct FittedTable {
-    set: String,
-    /// The machine whose instances are shown; `null`: all machines.
-    machine: Option<String>,
-    columns: Vec<FittedColumn>,
-    sort: String,
-    is_descending: bool,
-    top: Option<usize>,
-    filter: String,
-    tree: &'static str,
-    /// The counters with the ids of the process and of its parent, if the set has them.
-    process: Option<String>,
-    parent: Option<String>,
-}
-
-/// A column of a table; without a counter and a property it shows the names of instances.
-#[derive(Serialize)]
-struct FittedColumn {
-    title: String,
-    counter: Option<String>,
-    /// The description of the counter; empty without one.
-    help: String,
-    /// A property of processes: `User`, `State`, `Command` or `Control Group`.
-    property: Option<String>,
-    /// Whether the values are identifiers, such as process ids, so that the last value is shown instead of an average.
-    is_last: bool,
 }
 
 pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
@@ -301,35 +209,6 @@ fn headline_of(view: &View) -> Vec<FittedCounter> {
         capacities.map(move |chosen| FittedCounter { label: label.clone(), ..FittedCounter::new(chosen) })
     });
     capacities.chain(view.headline.iter().map(FittedCounter::new)).collect()
-}
-
-impl FittedCounter {
-    fn new(chosen: &Chosen) -> Self {
-        Self {
-            path: chosen.path.to_string(),
-            or: chosen.alternatives.iter().map(FittedAlternative::new).collect(),
-            label: chosen.label.clone(),
-            only_active: chosen.only_active,
-            colour: chosen.settings.style.map(|style| style.0 + 1),
-            scale: match chosen.settings.scale {
-                Scale::Default => None,
-                Scale::Exponent(exponent) => Some(exponent),
-            },
-            is_shown: chosen.settings.is_shown,
-            is_highlighted: chosen.settings.is_highlighted,
-            except: chosen.except.clone(),
-        }
-    }
-}
-
-impl FittedAlternative {
-    fn new(alternative: &Alternative) -> Self {
-        let path = alternative.path.to_string();
-        match alternative.label.clone() {
-            Some(label) => Self::Labelled { path, label },
-            None => Self::Path(path),
-        }
-    }
 }
 
 /// The source to which a view is fitted: a log, or `None` for this machine.

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { classic, legend, legendThat, PATIENCE, plotBox, saved, scratch, serve, test, withPage } from "./harness.mjs";
-import { recordedLog, textLog } from "./logs.mjs";
+import { classic, legend, legendThat, PATIENCE, plotBox, pointAt, saved, scratch, serve, test, withPage } from "./harness.mjs";
+import { panelLink, recordedLog, textLog } from "./logs.mjs";
 
 /** A text log of these columns: `{path: [values]}`, one sample per second. A missing value is a blank. */
 function logOf(name, columns) {
@@ -126,7 +126,10 @@ test("faults: on a phone the chart is near the top, and the box does not cover i
     // The first values can change the height of legends, and so move the plot away from the pointer, so both boxes are read at one time.
     let plot, box;
     for (let step = 0; !box; step++) {
-      assert.ok(step < PATIENCE / 100, `no box at ${JSON.stringify(plot)}: ${await page.evaluate(({ x, y, width, height }) => document.elementFromPoint(x + width * 0.97, y + height / 2)?.outerHTML.slice(0, 500), plot)}`);
+      if (step > PATIENCE / 100) {
+        const at = await page.evaluate(({ x, y, width, height }) => document.elementFromPoint(x + width * 0.97, y + height / 2)?.outerHTML.slice(0, 500), plot);
+        assert.fail(`no box over ${JSON.stringify(plot)}, where the page has ${at}`);
+      }
       plot = await page.locator(".panel .u-over").first().boundingBox();
       await page.mouse.move(plot.x + plot.width * (0.98 - (step % 2) / 50), plot.y + plot.height / 2);
       await page.waitForTimeout(100);
@@ -138,6 +141,25 @@ test("faults: on a phone the chart is near the top, and the box does not cover i
     }
     assert.ok(box.y >= plot.y + plot.height || box.y + box.height <= plot.y, JSON.stringify([box, plot]));
   }, { width: 360, height: 740 });
+  await server.stop();
+});
+
+test("faults: the nearest line is marked although the chart has moved under the pointer", async () => {
+  const server = await serve(logOf("moved.csv", { "\\Process(high)\\% Processor Time": Array(60).fill(80), "\\Process(low)\\% Processor Time": Array(60).fill(20) }));
+  const panel = { title: "Moved", counters: [{ path: "\\Process(*)\\% Processor Time" }] };
+  await withPage("moved", `${server.url}#${panelLink(panel, { ...panel, title: "Below" })}`, async (page) => {
+    const box = () => page.locator(".panel .u-over").first().boundingBox();
+    const nearestAt = async (across, down) => {
+      const plot = await box();
+      await pointAt(page, plot.x + plot.width * across, plot.y + plot.height * down, (text) => text !== "");
+      return page.textContent("#hover tr.nearest");
+    };
+    assert.match(await nearestAt(0.3, 0.8), /low/);
+    const { height } = await box();
+    // The pointer stays on the plot, and is then near the other line.
+    await page.evaluate((shift) => (document.getElementById("panels").style.paddingTop = `${shift}px`), height * 0.6);
+    assert.match(await nearestAt(0.5, 0.2), /high/);
+  });
   await server.stop();
 });
 

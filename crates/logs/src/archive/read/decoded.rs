@@ -1,13 +1,11 @@
 //! A decoded row group.
 
-use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
-use std::hash::{DefaultHasher, Hasher};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{CounterSet, Instance, InstanceTable, Instances};
+use tachograph_counters::set::{CounterSet, Instances};
 use tachograph_counters::{CounterType, RawValue, Status};
 
 use super::super::block::for_each_series;
@@ -19,86 +17,13 @@ use super::super::ranges::ReadRanges;
 use super::super::table::{GroupHeads, InstanceRuns, SampleTable};
 use crate::{CounterFilter, LogError};
 
+mod interner;
+
+pub(super) use interner::Interner;
+
 /// The columns from which raw values are restored.
 const DECODED: [usize; 7] =
     [at::NUM, at::DEN, at::VALUE, at::RAW_FIRST, at::RAW_SECOND, at::MULTI_COUNT, at::STATUS];
-
-/// Shares equal descriptions and instances across row groups, so that consumers can compare them by pointer.
-#[derive(Default)]
-pub(super) struct Interner {
-    /// The shared descriptions, by hash.
-    sets: HashMap<u64, Vec<Arc<CounterSet>>>,
-    /// The descriptions of the current file, each with the equal shared one.
-    of_file: Vec<(Arc<CounterSet>, Arc<CounterSet>)>,
-    /// The instances of the last row group, by machine and set.
-    instances: HashMap<(Arc<str>, Arc<str>), SetInstances>,
-}
-
-/// Hashes text that is written to it.
-#[derive(Default)]
-struct HashText(DefaultHasher);
-
-impl std::fmt::Write for HashText {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-struct SetInstances {
-    table: InstanceTable,
-    last: Vec<Arc<Instance>>,
-    current: Vec<Arc<Instance>>,
-}
-
-impl Interner {
-    fn set(&mut self, set: &Arc<CounterSet>) -> Arc<CounterSet> {
-        let mut hash = HashText::default();
-        // Hashing cannot fail.
-        let _ = write!(hash, "{set:?}");
-        let sets = self.sets.entry(hash.0.finish()).or_default();
-        if let Some(known) = sets.iter().find(|known| ***known == **set) {
-            return Arc::clone(known);
-        }
-        sets.push(Arc::clone(set));
-        Arc::clone(set)
-    }
-
-    /// Shares the descriptions of a file, once for all of its row groups.
-    fn begin_block(&mut self, sets: &[Arc<CounterSet>]) {
-        let is_same = self.of_file.len() == sets.len()
-            && self.of_file.iter().zip(sets).all(|((known, _), set)| Arc::ptr_eq(known, set));
-        if !is_same {
-            self.of_file = sets.iter().map(|set| (Arc::clone(set), self.set(set))).collect();
-        }
-    }
-
-    fn instance(&mut self, set: &CounterSet, instance: &InstanceRuns) -> Arc<Instance> {
-        // A fixed instance is already shared through its description.
-        if let Some(fixed) = set.instance.as_ref().filter(|fixed| {
-            fixed.parent() == instance.parent.as_deref()
-                && fixed.name() == instance.name
-                && fixed.index() == instance.index
-        }) {
-            return Arc::clone(fixed);
-        }
-        let known = self.instances.entry((Arc::clone(&set.machine), Arc::clone(&set.name))).or_default();
-        let instance = known.table.intern(instance.parent.as_deref(), &instance.name, instance.index);
-        known.current.push(Arc::clone(&instance));
-        instance
-    }
-
-    /// Forgets the instances that are not in the row group.
-    fn end_block(&mut self) {
-        for known in self.instances.values_mut() {
-            let current: HashSet<_> = known.current.iter().map(Arc::as_ptr).collect();
-            let gone = known.last.iter().filter(|instance| !current.contains(&Arc::as_ptr(instance)));
-            gone.for_each(|instance| known.table.forget(instance));
-            known.last = std::mem::take(&mut known.current);
-        }
-    }
-}
 
 /// The status of values that are not needed.
 const NOT_READ: Status = Status::NO_DATA;
@@ -217,7 +142,7 @@ impl DecodedBlock {
         let mut slots: Vec<DecodedSlot> = Vec::with_capacity(table.slots.len());
         for (slot, values) in table.slots.iter().zip(values) {
             slots.push(DecodedSlot {
-                set: Arc::clone(&interner.of_file[slot.set as usize].1),
+                set: Arc::clone(interner.shared(slot.set as usize)),
                 heads: slot.heads.clone(),
                 values,
                 instances: Arc::default(),
