@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::Command;
+use clap::error::ContextKind;
 use tachograph_logs::archive::archive_inputs;
 
 use super::windows_form::{TypedOption, find_option};
@@ -27,12 +28,19 @@ pub(super) fn insert_monitor(definition: &Command, words: &mut VecDeque<OsString
     }
 }
 
-/// Whether a word is an option of `monitor`, and not of `tacho` itself (`--help`).
+/// Whether a word is an option of `monitor`, also with a spelling mistake, and not of `tacho` itself (`--help`).
 fn is_option_of(monitor: &Command, definition: &Command, word: &str) -> bool {
     let option = TypedOption::parse(word, Some(monitor));
     option.is_some_and(|TypedOption { long, .. }| {
-        find_option(monitor, &long).is_some() && find_option(definition, &long).is_none()
+        find_option(definition, &long).is_none()
+            && (find_option(monitor, &long).is_some() || resembles_option_of(monitor, word))
     })
+}
+
+/// Whether clap suggests an option of the command for this word, so that its message can name the option.
+fn resembles_option_of(command: &Command, word: &str) -> bool {
+    let parsed = command.clone().try_get_matches_from([command.get_name(), word]);
+    parsed.is_err_and(|error| error.get(ContextKind::SuggestedArg).is_some())
 }
 
 /// Whether a word is a file, the folder of an archive, or a name that only logs have.

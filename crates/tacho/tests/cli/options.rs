@@ -108,7 +108,8 @@ fn logs_and_options_of_the_monitor_need_no_command() {
     assert!(folder.prints(["--help"]).contains("  tacho monitor server.blg "));
     for (arguments, line) in [
         (&["--view", "none"][..], "none: "),
-        (&["--intervl", "1"], "'tacho' has no option --intervl; 'tacho --help' lists the commands"),
+        (&["--intervl", "1"], "'monitor' has no option --intervl: did you mean --interval?"),
+        (&["--zzz", "1"], "'tacho' has no option --zzz; 'tacho --help' lists the commands"),
         (
             &[PATH],
             r"'\Memory\Available Bytes' is a counter path, not a command: use 'tacho query PATH' or 'tacho monitor PATH'",
