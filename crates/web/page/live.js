@@ -23,6 +23,8 @@ export class LiveFeed {
     Object.assign(this, { onData, onState, onProblem });
     this.generation = 0;
     this.block = null;
+    /** The series of the stream, as it named them last. */
+    this.series = null;
     this.isFollowing = false;
     this.slot = new StreamSlot(() => this.isFollowing && this.continueWithoutStream());
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
@@ -47,6 +49,7 @@ export class LiveFeed {
   cancelPending() {
     this.events?.close();
     this.events = null;
+    this.series = null;
     clearTimeout(this.timer);
     this.generation += 1;
     return this.generation;
@@ -115,6 +118,8 @@ export class LiveFeed {
     if (!response.end) Object.assign(this.block, { begin: Date.now() / 1000 - length, end: Date.now() / 1000 });
     this.byPath = new Map(this.block.lines.map((line) => [line.path, line]));
     this.order = [];
+    // The stream names its series only when they change, which may have been before this response.
+    if (this.series) this.assignLines();
     this.trim();
     this.onData();
   }
@@ -156,7 +161,13 @@ export class LiveFeed {
   }
 
   setSeries({ series }) {
-    this.order = series.map((received) => {
+    this.series = series;
+    this.assignLines();
+  }
+
+  /** Assigns a line to each series of the stream, in the order of its values. */
+  assignLines() {
+    this.order = this.series.map((received) => {
       const known = this.byPath.get(received.path);
       if (known) return known;
       const emptyColumns = () => this.block.times.map(() => null);
