@@ -17,8 +17,6 @@ pub(super) type SeriesWords = [Option<u32>; OF_SERIES.len()];
 
 /// One row of a series.
 pub(super) struct Row {
-    /// The time, in the unit of the column.
-    pub(super) time: i64,
     pub(super) interval: Interval,
     /// The raw numbers, if they cannot be restored from the interval.
     pub(super) raws: Option<(i64, i64)>,
@@ -144,15 +142,15 @@ impl Rows {
         })
     }
 
-    /// Completes a series, which consists of the last `rows` rows.
-    pub(super) fn end_series(&mut self, words: SeriesWords, rows: usize) {
-        if rows > 0 {
-            self.of_series.iter_mut().zip(words).for_each(|(column, word)| column.push(word, rows));
+    /// Completes a series, whose rows were pushed and have these times, in the unit of the column.
+    pub(super) fn end_series(&mut self, words: SeriesWords, times: &[i64]) {
+        if !times.is_empty() {
+            self.times.extend_from_slice(times);
+            self.of_series.iter_mut().zip(words).for_each(|(column, word)| column.push(word, times.len()));
         }
     }
 
     pub(super) fn push(&mut self, row: &Row) {
-        self.times.push(row.time);
         self.num.push(row.interval.num);
         self.den.push(row.interval.den);
         self.value.push(row.interval.value.map(|value| value.to_bits() as i64));
