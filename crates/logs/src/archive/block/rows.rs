@@ -61,11 +61,16 @@ struct OptionalNumbers {
 
 impl OptionalNumbers {
     fn push(&mut self, number: Option<i64>) {
-        match self.present.last_mut() {
-            Some((is_present, len)) if *is_present == number.is_some() => *len += 1,
-            _ => self.present.push((number.is_some(), 1)),
-        }
+        self.push_presence(number.is_some(), 1);
         self.numbers.extend(number);
+    }
+
+    /// Adds the presence of numbers in the next rows.
+    fn push_presence(&mut self, are_present: bool, rows: usize) {
+        match self.present.last_mut() {
+            Some((is_present, len)) if *is_present == are_present => *len += rows,
+            _ => self.present.push((are_present, rows)),
+        }
     }
 }
 
@@ -85,6 +90,8 @@ pub(in super::super) struct Rows {
     multi_count: OptionalNumbers,
     status: Words,
     statuses: HashMap<Status, u32>,
+    /// The number of last rows that have only `num` and `den`, and that are not yet counted in the other columns.
+    plain: usize,
 }
 
 impl Rows {
@@ -101,6 +108,7 @@ impl Rows {
             multi_count: OptionalNumbers::default(),
             status: Words::default(),
             statuses: HashMap::new(),
+            plain: 0,
         }
     }
 
@@ -144,13 +152,48 @@ impl Rows {
 
     /// Completes a series, whose rows were pushed and have these times, in the unit of the column.
     pub(super) fn end_series(&mut self, words: SeriesWords, times: &[i64]) {
+        self.end_plain();
         if !times.is_empty() {
             self.times.extend_from_slice(times);
             self.of_series.iter_mut().zip(words).for_each(|(column, word)| column.push(word, times.len()));
         }
     }
 
+    /// Adds a row of the current series. Almost all rows are plain: they have only `num` and `den`.
+    #[inline]
     pub(super) fn push(&mut self, row: &Row) {
+        match *row {
+            Row {
+                interval: Interval { num: Some(num), den: Some(den), value: None },
+                raws: None,
+                multi_count: None,
+                status: Status::VALID_DATA,
+            } => {
+                self.num.numbers.push(num);
+                self.den.numbers.push(den);
+                self.plain += 1;
+            }
+            _ => self.push_other(row),
+        }
+    }
+
+    /// Adds the last plain rows to the columns.
+    fn end_plain(&mut self) {
+        let rows = std::mem::take(&mut self.plain);
+        if rows > 0 {
+            self.num.push_presence(true, rows);
+            self.den.push_presence(true, rows);
+            self.value.push_presence(false, rows);
+            self.raw_first.push_presence(false, rows);
+            self.raw_second.push_presence(false, rows);
+            self.multi_count.push_presence(false, rows);
+            self.status.push(None, rows);
+        }
+    }
+
+    /// Adds a row that is not plain.
+    fn push_other(&mut self, row: &Row) {
+        self.end_plain();
         self.num.push(row.interval.num);
         self.den.push(row.interval.den);
         self.value.push(row.interval.value.map(|value| value.to_bits() as i64));
