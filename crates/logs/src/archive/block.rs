@@ -185,8 +185,8 @@ impl BlockBuilder {
         list
     }
 
-    /// Removes the samples and returns them as rows and a table. The next block continues their series.
-    pub(super) fn take(&mut self) -> (Rows, SampleTable) {
+    /// Removes the samples, replaces `rows` with their rows, and returns their table. The next block continues their series.
+    pub(super) fn take(&mut self, rows: &mut Rows) -> SampleTable {
         self.histories.iter_mut().for_each(|shared| shared.history.collect_instances());
         for slot in &mut self.slots {
             slot.set_instances(slot.history.map_or(0, |history| self.histories[history].history.len()));
@@ -197,7 +197,7 @@ impl BlockBuilder {
             is_baseline: head.is_baseline,
         };
         let times: Vec<_> = self.samples.iter().map(time).collect();
-        let mut rows = Rows::new(self.values);
+        rows.reset(self.values);
         let mut series = Series::default();
         // The history and the instance of `series`.
         let mut found = None;
@@ -212,7 +212,7 @@ impl BlockBuilder {
                     if found.replace((index, instance)) != Some((index, instance)) {
                         history.find_rows(instance, &times, &mut series);
                     }
-                    slot.push_rows(column, history, &series, &mut rows);
+                    slot.push_rows(column, history, &series, rows);
                 },
             );
         }
@@ -222,7 +222,7 @@ impl BlockBuilder {
         self.forget_ended(&is_kept);
         self.values = 0;
         self.heads = 0;
-        (rows, table)
+        table
     }
 
     /// Removes the samples and returns their table, which contains only the slots with a group.

@@ -65,6 +65,11 @@ impl OptionalNumbers {
         self.numbers.extend(number);
     }
 
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.present.clear();
+    }
+
     /// Adds the presence of numbers in the next rows.
     fn push_presence(&mut self, are_present: bool, rows: usize) {
         match self.present.last_mut() {
@@ -79,6 +84,7 @@ const OF_SERIES: [usize; 8] =
     [at::SET, at::COUNTER, at::PARENT, at::INSTANCE, at::KIND, at::FACTOR, at::UNIT, at::TYPE];
 
 /// The rows of a block.
+#[derive(Default)]
 pub(in super::super) struct Rows {
     of_series: [Words; OF_SERIES.len()],
     times: Vec<i64>,
@@ -95,21 +101,18 @@ pub(in super::super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(rows: usize) -> Self {
-        let numbers = || OptionalNumbers { numbers: Vec::with_capacity(rows), present: Vec::new() };
-        Self {
-            of_series: Default::default(),
-            times: Vec::with_capacity(rows),
-            num: numbers(),
-            den: numbers(),
-            value: OptionalNumbers::default(),
-            raw_first: OptionalNumbers::default(),
-            raw_second: OptionalNumbers::default(),
-            multi_count: OptionalNumbers::default(),
-            status: Words::default(),
-            statuses: HashMap::new(),
-            plain: 0,
-        }
+    /// Removes all rows, and reserves memory for the next ones.
+    pub(super) fn reset(&mut self, rows: usize) {
+        let Self { times, num, den, value, raw_first, raw_second, multi_count, .. } = self;
+        [&mut *num, &mut *den, value, raw_first, raw_second, multi_count]
+            .into_iter()
+            .for_each(OptionalNumbers::clear);
+        times.clear();
+        [times, &mut num.numbers, &mut den.numbers].into_iter().for_each(|numbers| numbers.reserve(rows));
+        self.of_series = Default::default();
+        self.status = Words::default();
+        self.statuses.clear();
+        self.plain = 0;
     }
 
     /// The number of rows.

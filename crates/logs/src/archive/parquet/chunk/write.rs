@@ -204,7 +204,8 @@ fn push_split(out: &mut Vec<u8>, numbers: &[i64], width: usize) {
 
 /// The encoded smallest and largest number; `None` without numbers.
 fn bounds_of(numbers: &[i64]) -> Option<[Vec<u8>; 2]> {
-    let (min, max) = numbers.iter().min().zip(numbers.iter().max())?;
+    let first = *numbers.first()?;
+    let (min, max) = numbers.iter().fold((first, first), |(min, max), &next| (min.min(next), max.max(next)));
     Some([min, max].map(|number| number.to_le_bytes().to_vec()))
 }
 
