@@ -76,6 +76,23 @@ impl Pairer {
         self.previous.replace(*raw)
     }
 
+    /// Pairs consecutive raw values of the same origin. Calls `each` with the result of [`pair`](Self::pair) for each value.
+    #[inline]
+    pub fn pair_all<'a>(
+        &mut self,
+        raws: impl Iterator<Item = &'a RawValue>,
+        mut each: impl FnMut(Option<&RawValue>, &'a RawValue),
+    ) {
+        let before = self.previous.take();
+        let mut previous = before.as_ref();
+        for raw in raws {
+            let is_absent = raw.status == Status::NO_INSTANCE;
+            each(previous.filter(|_| !is_absent), raw);
+            previous = Some(raw).filter(|_| !is_absent);
+        }
+        self.previous = previous.copied();
+    }
+
     /// Discards the previous value, because the instance was absent from a sample.
     pub fn interrupt(&mut self) {
         self.previous = None;
@@ -142,6 +159,22 @@ mod tests {
         assert_eq!(pairer.pair(&RawValue::new(4, 4)), None);
         // A value that could not be read does not count as absent; its interval is an error.
         assert_eq!(pairer.pair(&RawValue::error(Status::CSTATUS_INVALID_DATA)), Some(RawValue::new(4, 4)));
+    }
+
+    #[test]
+    fn values_are_paired_together_as_one_by_one() {
+        let (good, absent) = (RawValue::new(1, 1), RawValue::error(Status::NO_INSTANCE));
+        let raws = [good, RawValue::new(2, 2), absent, absent, good, RawValue::new(3, 3)];
+        for parts in 0..raws.len() {
+            let (mut together, mut single) = (Pairer::default(), Pairer::default());
+            let mut found = Vec::new();
+            for part in [&raws[..parts], &raws[parts..]] {
+                together.pair_all(part.iter(), |older, raw| found.push((older.copied(), *raw)));
+            }
+            let expected: Vec<_> = raws.iter().map(|raw| (single.pair(raw), *raw)).collect();
+            assert_eq!(found, expected);
+            assert_eq!(together.previous, single.previous);
+        }
     }
 
     #[test]

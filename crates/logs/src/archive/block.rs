@@ -1,6 +1,8 @@
 //! A block: the samples of one row group, collected until it is written.
 
+mod history;
 mod rows;
+mod series;
 mod slot;
 
 use std::collections::HashMap;
@@ -11,8 +13,10 @@ use tachograph_counters::set::CounterSet;
 
 use super::description::Descriptions;
 use super::table::{InstanceRuns, SampleHead, SampleTable, Section};
+use history::{InstanceHistory, Presence};
 pub(super) use rows::Rows;
-use slot::{BlockTime, SlotBuilder};
+use series::{BlockTime, Series};
+use slot::SlotBuilder;
 
 /// Sets with at least this many instances are stored instance by instance instead of counter by counter. Most of the
 /// instances of such a set, for example of processes, are idle, so consecutive rows are similar and compress well.
@@ -26,6 +30,10 @@ pub(super) struct BlockBuilder {
     lists: Vec<Vec<u32>>,
     /// One slot per description, or several if a sample has several groups with the same description.
     slots: Vec<SlotBuilder>,
+    /// The instances of the slots.
+    histories: Vec<SharedHistory>,
+    /// The index of each slot's group in the current sample.
+    group_of: Vec<Option<usize>>,
     /// The descriptions of the last sample's groups, in the order of the groups.
     last_sets: Vec<Arc<CounterSet>>,
     /// The slot of each of `last_sets`.
@@ -33,6 +41,21 @@ pub(super) struct BlockBuilder {
     values: usize,
     /// The number of groups in all samples.
     heads: usize,
+}
+
+/// A history, and the state with which the slots that share it are chosen.
+struct SharedHistory {
+    history: InstanceHistory,
+    /// The first slot of the history in the current sample.
+    first_slot: Option<usize>,
+    /// The copy of the history that was made last for slots that differ from `first_slot` in the current sample.
+    split: Option<usize>,
+}
+
+impl SharedHistory {
+    fn new(history: InstanceHistory) -> Self {
+        Self { history, first_slot: None, split: None }
+    }
 }
 
 impl BlockBuilder {
@@ -79,17 +102,60 @@ impl BlockBuilder {
             boot_time: sample.boot_time,
             list: list as u32,
         });
+        self.group_of.clear();
+        self.group_of.resize(self.slots.len(), None);
         for (slot, &group) in self.last_list.iter().zip(groups) {
-            let group = &sample.groups[group];
-            self.slots[*slot as usize].push(group, sample, index);
+            self.group_of[*slot as usize] = Some(group);
+        }
+        self.choose_histories(sample);
+        for shared in &mut self.histories {
+            let Some(slot) = shared.first_slot.take() else { continue };
+            let group = self.group_of[slot].map(|group| &sample.groups[group]);
+            let presence = Presence::new(group, self.slots[slot].width(), sample);
+            shared.history.push(presence, index, sample.log);
+            shared.split = None;
+        }
+        for (slot, group) in self.slots.iter_mut().zip(&self.group_of) {
+            let Some(group) = group.map(|group| &sample.groups[group]) else { continue };
+            slot.push(group, Presence::new(Some(group), slot.width(), sample).values(slot.width()));
             self.values += if group.is_present() { group.values.len() } else { 0 };
         }
-        if self.last_list.len() < self.slots.len() {
-            for (index, slot) in self.slots.iter_mut().enumerate() {
-                if !self.last_list.contains(&(index as u32)) {
-                    slot.miss(sample.log);
-                }
+    }
+
+    /// Chooses the history of each slot: a slot that differs from the other slots of its history in this sample gets a history
+    /// of its own.
+    fn choose_histories(&mut self, sample: &Sample) {
+        let Self { slots, histories, group_of, .. } = self;
+        let presence = |slots: &[SlotBuilder], slot: usize| {
+            let group = group_of[slot].map(|group| &sample.groups[group]);
+            Presence::new(group, slots[slot].width(), sample)
+        };
+        let mut last_history = None;
+        for slot in 0..slots.len() {
+            let has_instances = slots[slot].set.has_instances;
+            // A new slot shares the history of the new slot before it, if both have the same instances.
+            let new = last_history.filter(|&last: &usize| histories[last].history.is_new());
+            let mut chosen = slots[slot].history.or(new).unwrap_or_else(|| {
+                histories.push(SharedHistory::new(InstanceHistory::new()));
+                histories.len() - 1
+            });
+            let is_same = |first: usize| {
+                slots[first].set.has_instances == has_instances
+                    && presence(slots, first).is_same(&presence(slots, slot))
+            };
+            let split = histories[chosen].split;
+            if histories[chosen].first_slot.is_some_and(|first| !is_same(first)) {
+                chosen = split
+                    .filter(|&split| histories[split].first_slot.is_some_and(is_same))
+                    .unwrap_or_else(|| {
+                        histories.push(SharedHistory::new(histories[chosen].history.clone()));
+                        histories[chosen].split = Some(histories.len() - 1);
+                        histories.len() - 1
+                    });
             }
+            histories[chosen].first_slot.get_or_insert(slot);
+            slots[slot].history = Some(chosen);
+            last_history = Some(chosen);
         }
     }
 
@@ -119,32 +185,44 @@ impl BlockBuilder {
         list
     }
 
-    /// Removes the samples and returns them as rows and a table. The next block continues their series.
-    pub(super) fn take(&mut self) -> (Rows, SampleTable) {
-        self.slots.iter_mut().for_each(SlotBuilder::collect_instances);
+    /// Removes the samples, replaces `rows` with their rows, and returns their table. The next block continues their series.
+    pub(super) fn take(&mut self, rows: &mut Rows) -> SampleTable {
+        self.histories.iter_mut().for_each(|shared| shared.history.collect_instances());
+        for slot in &mut self.slots {
+            slot.set_instances(slot.history.map_or(0, |history| self.histories[history].history.len()));
+        }
         let (instances, sections) = self.sections();
         let time = |head: &SampleHead| BlockTime {
             time: microseconds(head.at.utc.0),
             is_baseline: head.is_baseline,
         };
         let times: Vec<_> = self.samples.iter().map(time).collect();
-        let mut rows = Rows::new(self.values);
+        rows.reset(self.values);
+        let mut series = Series::default();
+        // The history and the instance of `series`.
+        let mut found = None;
         for section in &sections {
             for_each_series(
                 section,
                 instances[section.instances as usize].len(),
                 |slot, column, instance| {
-                    self.slots[slot].push_rows(instance, column, &times, &mut rows);
+                    let slot = &mut self.slots[slot];
+                    let Some(index) = slot.history else { return };
+                    let history = &mut self.histories[index].history;
+                    if found.replace((index, instance)) != Some((index, instance)) {
+                        history.find_rows(instance, &times, &mut series);
+                    }
+                    slot.push_rows(column, history, &series, rows);
                 },
             );
         }
         let is_kept: Vec<bool> =
-            self.slots.iter().map(|slot| slot.has_groups() || slot.has_series()).collect();
+            self.slots.iter().map(|slot| slot.has_groups() || self.has_series(slot)).collect();
         let table = self.take_table(instances, sections);
         self.forget_ended(&is_kept);
         self.values = 0;
         self.heads = 0;
-        (rows, table)
+        table
     }
 
     /// Removes the samples and returns their table, which contains only the slots with a group.
@@ -154,11 +232,13 @@ impl BlockBuilder {
         let mut lists = std::mem::take(&mut self.lists);
         lists.iter_mut().flatten().for_each(renumber);
         sections.iter_mut().flat_map(|section| &mut section.columns).for_each(|(slot, _)| renumber(slot));
+        let kept: Vec<_> = self.histories.iter_mut().map(|shared| shared.history.take()).collect();
+        let take = |slot: &mut SlotBuilder| slot.take(slot.history.map_or(&[][..], |history| &kept[history]));
         SampleTable {
             chunks: Vec::new(),
             samples: std::mem::take(&mut self.samples),
             lists,
-            slots: self.slots.iter_mut().filter_map(SlotBuilder::take).collect(),
+            slots: self.slots.iter_mut().filter_map(take).collect(),
             instances,
             sections,
         }
@@ -171,11 +251,24 @@ impl BlockBuilder {
         self.last_list.clear();
     }
 
+    /// Whether the next group of a slot can continue the series of a block that was taken.
+    fn has_series(&self, slot: &SlotBuilder) -> bool {
+        slot.history.is_some_and(|history| self.histories[history].history.has_series())
+    }
+
     /// Removes the slots whose series no later block can continue.
     fn forget_ended(&mut self, is_kept: &[bool]) {
         let index_of = new_indexes(is_kept.iter().copied());
         let mut kept = is_kept.iter();
         self.slots.retain(|_| kept.next().copied().unwrap_or_default());
+        let mut is_used = vec![false; self.histories.len()];
+        self.slots.iter().filter_map(|slot| slot.history).for_each(|history| is_used[history] = true);
+        let history_of = new_indexes(is_used.iter().copied());
+        let mut used = is_used.iter();
+        self.histories.retain(|_| used.next().copied().unwrap_or_default());
+        for slot in &mut self.slots {
+            slot.history = slot.history.map(|history| history_of[history] as usize);
+        }
         self.last_list.iter_mut().for_each(|slot| *slot = index_of[*slot as usize]);
     }
 
@@ -185,12 +278,17 @@ impl BlockBuilder {
         // One section per set and list of instances, in the order of the groups.
         let mut sections: Vec<(&str, Section)> = Vec::new();
         let mut by_key: HashMap<(&str, u32), usize> = HashMap::new();
+        // The index of the list of instances of each history.
+        let mut tables: Vec<Option<u32>> = vec![None; self.histories.len()];
         for (index, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.has_groups()) {
-            let runs = slot.instance_runs();
-            let next = instances.len() as u32;
-            let table = *known.entry(runs).or_insert_with_key(|runs| {
-                instances.push(runs.clone());
-                next
+            let Some(history) = slot.history else { continue };
+            let table = *tables[history].get_or_insert_with(|| {
+                let next = instances.len() as u32;
+                let runs = self.histories[history].history.instance_runs();
+                *known.entry(runs).or_insert_with_key(|runs| {
+                    instances.push(runs.clone());
+                    next
+                })
             });
             let set: &str = &slot.set.name;
             let section = *by_key.entry((set, table)).or_insert_with(|| {

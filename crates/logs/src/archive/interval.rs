@@ -87,36 +87,40 @@ pub fn counter_facts(counter: &Counter) -> CounterFacts {
 }
 
 /// The numbers that `newer`, or the interval from `older` to `newer`, adds to sums. Empty for errors.
+#[inline]
 pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer: &RawValue) -> Interval {
     let (Some(formula), Ok(terms)) = (calculator.formula(), calculator.terms(older, newer)) else {
         return Interval::default();
     };
-    let (n, d) = (i128::from(terms.numerator), i128::from(terms.denominator));
-    let multiplier = i128::from(newer.multi_count);
-    let (num, den) = match formula {
+    let (n, d) = (i64::try_from(terms.numerator).ok(), i64::try_from(terms.denominator).ok());
+    let numbers = match formula {
         Formula::Double | Formula::Fraction => {
             return Interval { num: None, den: Some(1), value: Some(terms.formatted) };
         }
         // Signed, as in the formula.
-        Formula::Value => (i128::from(newer.first), 1),
-        Formula::Delta => (n, 1),
+        Formula::Value => Some((newer.first, 1)),
+        Formula::Delta => n.zip(Some(1)),
         Formula::Elapsed => {
             let (clock, start) = elapsed_numbers(newer);
             // In version 1, the denominator of an elapsed time was 1.
             let is_distinct = start != 1 && clock.checked_sub(start).is_some();
-            return match is_distinct {
-                true => Interval { num: Some(clock), den: Some(start), value: None },
-                false => Interval { num: None, den: None, value: Some(terms.formatted) },
-            };
+            is_distinct.then_some((clock, start))
         }
-        Formula::InversePercent => (d - n, d),
-        Formula::MultiPercent => (n, d * multiplier),
-        Formula::MultiInversePercent => (d * multiplier - n, d),
-        Formula::Rate | Formula::Percent | Formula::AverageTime | Formula::Ratio => (n, d),
+        Formula::Rate | Formula::Percent | Formula::AverageTime | Formula::Ratio => n.zip(d),
+        Formula::InversePercent | Formula::MultiPercent | Formula::MultiInversePercent => {
+            let (n, d) = (i128::from(terms.numerator), i128::from(terms.denominator));
+            let multiplied = d * i128::from(newer.multi_count);
+            let (num, den) = match formula {
+                Formula::InversePercent => (d - n, d),
+                Formula::MultiPercent => (n, multiplied),
+                _ => (multiplied - n, d),
+            };
+            i64::try_from(num).ok().zip(i64::try_from(den).ok())
+        }
     };
-    match (i64::try_from(num), i64::try_from(den)) {
-        (Ok(num), Ok(den)) => Interval { num: Some(num), den: Some(den), value: None },
-        _ => Interval { num: None, den: None, value: Some(terms.formatted) },
+    match numbers {
+        Some((num, den)) => Interval { num: Some(num), den: Some(den), value: None },
+        None => Interval { num: None, den: None, value: Some(terms.formatted) },
     }
 }
 

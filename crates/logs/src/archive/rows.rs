@@ -360,7 +360,8 @@ impl MachineRows {
         if self.builder.samples().is_empty() {
             return None;
         }
-        let (rows, table) = self.builder.take();
+        let mut rows = super::block::Rows::default();
+        let table = self.builder.take(&mut rows);
         (rows.len() > 0).then(|| MachineBlock { machine: Arc::clone(&self.machine), rows, table })
     }
 }

@@ -9,7 +9,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
 use super::MAX_ROWS;
-use super::block::BlockBuilder;
+use super::block::{BlockBuilder, Rows};
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, ArchiveFile, FileWriter};
 use super::folder::{TimeSpan, date_folder, file_name, machine_folder, overlapping};
@@ -104,6 +104,8 @@ pub struct ArchiveWriter {
     options: ArchiveOptions,
     recording: String,
     machines: Vec<MachineWriter>,
+    /// The rows of the row group that is written. Kept between row groups, because new memory has to be cleared first.
+    rows: Rows,
     /// Complete files, with the times of their samples.
     complete: Vec<CompleteFile>,
     /// The final paths of the files; empty until the writer is finished.
@@ -129,7 +131,7 @@ impl MachineWriter {
     /// Uses a sample only as the start of the next rows' intervals; the sample's own rows are in another file.
     fn begin_intervals(&mut self, sample: &Sample) {
         self.builder.push(sample, &self.groups, &mut Descriptions::default());
-        self.builder.take();
+        self.builder.take(&mut Rows::default());
     }
 
     /// Whether a sample must begin a new row group because of its time.
@@ -173,6 +175,7 @@ impl ArchiveWriter {
             options,
             recording: recording.unwrap_or_else(SegmentName::new_recording),
             machines: Vec::new(),
+            rows: Rows::default(),
             complete: Vec::new(),
             named: Vec::new(),
             created: Vec::new(),
@@ -306,8 +309,8 @@ impl ArchiveWriter {
         if builder.samples().is_empty() {
             return Ok(());
         }
-        let (rows, table) = builder.take();
-        writer.push(&rows, table).map_err(|error| LogError::io(error).at_path(path))
+        let table = builder.take(&mut self.rows);
+        writer.push(&self.rows, table).map_err(|error| LogError::io(error).at_path(path))
     }
 
     /// Completes the file of a machine, which keeps its temporary name.

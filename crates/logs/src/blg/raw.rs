@@ -26,8 +26,12 @@ pub fn utf16_until_nul(bytes: &[u8]) -> (String, usize) {
     let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     let length = units.clone().position(|unit| unit == 0);
     let count = length.unwrap_or(bytes.len() / 2);
-    let text =
-        char::decode_utf16(units.take(count)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    let units = units.take(count);
+    // Most names are ASCII, for which no surrogates need to be decoded.
+    let text = match units.clone().all(|unit| unit < 0x80) {
+        true => String::from_utf8(units.map(|unit| unit as u8).collect()).unwrap_or_default(),
+        false => char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect(),
+    };
     (text, (count + usize::from(length.is_some())) * 2)
 }
 

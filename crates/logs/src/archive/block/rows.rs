@@ -17,8 +17,6 @@ pub(super) type SeriesWords = [Option<u32>; OF_SERIES.len()];
 
 /// One row of a series.
 pub(super) struct Row {
-    /// The time, in the unit of the column.
-    pub(super) time: i64,
     pub(super) interval: Interval,
     /// The raw numbers, if they cannot be restored from the interval.
     pub(super) raws: Option<(i64, i64)>,
@@ -63,11 +61,21 @@ struct OptionalNumbers {
 
 impl OptionalNumbers {
     fn push(&mut self, number: Option<i64>) {
-        match self.present.last_mut() {
-            Some((is_present, len)) if *is_present == number.is_some() => *len += 1,
-            _ => self.present.push((number.is_some(), 1)),
-        }
+        self.push_presence(number.is_some(), 1);
         self.numbers.extend(number);
+    }
+
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.present.clear();
+    }
+
+    /// Adds the presence of numbers in the next rows.
+    fn push_presence(&mut self, are_present: bool, rows: usize) {
+        match self.present.last_mut() {
+            Some((is_present, len)) if *is_present == are_present => *len += rows,
+            _ => self.present.push((are_present, rows)),
+        }
     }
 }
 
@@ -76,6 +84,7 @@ const OF_SERIES: [usize; 8] =
     [at::SET, at::COUNTER, at::PARENT, at::INSTANCE, at::KIND, at::FACTOR, at::UNIT, at::TYPE];
 
 /// The rows of a block.
+#[derive(Default)]
 pub(in super::super) struct Rows {
     of_series: [Words; OF_SERIES.len()],
     times: Vec<i64>,
@@ -87,23 +96,23 @@ pub(in super::super) struct Rows {
     multi_count: OptionalNumbers,
     status: Words,
     statuses: HashMap<Status, u32>,
+    /// The number of last rows that have only `num` and `den`, and that are not yet counted in the other columns.
+    plain: usize,
 }
 
 impl Rows {
-    pub(super) fn new(rows: usize) -> Self {
-        let numbers = || OptionalNumbers { numbers: Vec::with_capacity(rows), present: Vec::new() };
-        Self {
-            of_series: Default::default(),
-            times: Vec::with_capacity(rows),
-            num: numbers(),
-            den: numbers(),
-            value: OptionalNumbers::default(),
-            raw_first: OptionalNumbers::default(),
-            raw_second: OptionalNumbers::default(),
-            multi_count: OptionalNumbers::default(),
-            status: Words::default(),
-            statuses: HashMap::new(),
-        }
+    /// Removes all rows, and reserves memory for the next ones.
+    pub(super) fn reset(&mut self, rows: usize) {
+        let Self { times, num, den, value, raw_first, raw_second, multi_count, .. } = self;
+        [&mut *num, &mut *den, value, raw_first, raw_second, multi_count]
+            .into_iter()
+            .for_each(OptionalNumbers::clear);
+        times.clear();
+        [times, &mut num.numbers, &mut den.numbers].into_iter().for_each(|numbers| numbers.reserve(rows));
+        self.of_series = Default::default();
+        self.status = Words::default();
+        self.statuses.clear();
+        self.plain = 0;
     }
 
     /// The number of rows.
@@ -144,15 +153,50 @@ impl Rows {
         })
     }
 
-    /// Completes a series, which consists of the last `rows` rows.
-    pub(super) fn end_series(&mut self, words: SeriesWords, rows: usize) {
-        if rows > 0 {
-            self.of_series.iter_mut().zip(words).for_each(|(column, word)| column.push(word, rows));
+    /// Completes a series, whose rows were pushed and have these times, in the unit of the column.
+    pub(super) fn end_series(&mut self, words: SeriesWords, times: &[i64]) {
+        self.end_plain();
+        if !times.is_empty() {
+            self.times.extend_from_slice(times);
+            self.of_series.iter_mut().zip(words).for_each(|(column, word)| column.push(word, times.len()));
         }
     }
 
+    /// Adds a row of the current series. Almost all rows are plain: they have only `num` and `den`.
+    #[inline]
     pub(super) fn push(&mut self, row: &Row) {
-        self.times.push(row.time);
+        match *row {
+            Row {
+                interval: Interval { num: Some(num), den: Some(den), value: None },
+                raws: None,
+                multi_count: None,
+                status: Status::VALID_DATA,
+            } => {
+                self.num.numbers.push(num);
+                self.den.numbers.push(den);
+                self.plain += 1;
+            }
+            _ => self.push_other(row),
+        }
+    }
+
+    /// Adds the last plain rows to the columns.
+    fn end_plain(&mut self) {
+        let rows = std::mem::take(&mut self.plain);
+        if rows > 0 {
+            self.num.push_presence(true, rows);
+            self.den.push_presence(true, rows);
+            self.value.push_presence(false, rows);
+            self.raw_first.push_presence(false, rows);
+            self.raw_second.push_presence(false, rows);
+            self.multi_count.push_presence(false, rows);
+            self.status.push(None, rows);
+        }
+    }
+
+    /// Adds a row that is not plain.
+    fn push_other(&mut self, row: &Row) {
+        self.end_plain();
         self.num.push(row.interval.num);
         self.den.push(row.interval.den);
         self.value.push(row.interval.value.map(|value| value.to_bits() as i64));

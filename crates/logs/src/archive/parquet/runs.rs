@@ -12,6 +12,10 @@ pub(super) fn bits_for(values: usize) -> u32 {
 pub(super) fn encode(out: &mut Vec<u8>, bits: u32, runs: impl Iterator<Item = (u32, usize)>) {
     let mut packed: Vec<u32> = Vec::new();
     for (number, mut len) in runs {
+        if len < 8 {
+            (0..len).for_each(|_| packed.push(number));
+            continue;
+        }
         // Packed numbers form groups of 8; the last group is filled up from this run.
         let missing = packed.len().next_multiple_of(8) - packed.len();
         let taken = if len >= missing + 8 { missing } else { len };
@@ -32,8 +36,18 @@ fn flush(out: &mut Vec<u8>, bits: u32, packed: &mut Vec<u32>) {
     }
     packed.resize(packed.len().next_multiple_of(8), 0);
     varint::push(out, (packed.len() as u64 / 8) << 1 | 1);
+    match bits {
+        8 => out.extend(packed.iter().map(|&number| number as u8)),
+        16 => packed.iter().for_each(|&number| out.extend_from_slice(&(number as u16).to_le_bytes())),
+        _ => pack(out, bits, packed),
+    }
+    packed.clear();
+}
+
+/// Packs numbers of any size.
+fn pack(out: &mut Vec<u8>, bits: u32, numbers: &[u32]) {
     let (mut word, mut filled) = (0u64, 0);
-    for &number in packed.iter() {
+    for &number in numbers {
         word |= u64::from(number) << filled;
         filled += bits;
         while filled >= 8 {
@@ -42,7 +56,6 @@ fn flush(out: &mut Vec<u8>, bits: u32, packed: &mut Vec<u32>) {
             filled -= 8;
         }
     }
-    packed.clear();
 }
 
 /// Decodes `count` numbers. Calls `each` with a number and how often it repeats.

@@ -1,5 +1,6 @@
 //! Decodes multi records. Each one contains one counter of all instances.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
@@ -27,9 +28,13 @@ pub(super) struct MultiDecoder {
 pub(super) struct ObjectRows {
     /// The instances found so far.
     pub(super) table: InstanceTable,
-    /// The names that were decoded last. Usually all counters of a sample have the same names.
-    latest: Arc<MultiNames>,
+    /// The names that were decoded last, the latest first. Usually all counters of a sample have the same names, except those
+    /// that the recorder could not read for some instances.
+    recent: VecDeque<Arc<MultiNames>>,
 }
+
+/// Maximum number of lists of names that the counters of an object share.
+const MAX_RECENT: usize = 4;
 
 /// The names of a record, and the instances decoded from them. A record with the same names has the same instances.
 #[derive(Default)]
@@ -88,14 +93,15 @@ impl MultiDecoder {
         }));
         let mut problem = None;
         if !self.names.match_record(items, names) {
-            if rows.latest.match_record(items, names) {
-                self.names = Arc::clone(&rows.latest);
+            if let Some(known) = rows.recent.iter().find(|known| known.match_record(items, names)) {
+                self.names = Arc::clone(known);
             } else {
                 let (decoded, found) = self.decode_names(record, items, names, &mut rows.table)?;
                 self.names = Arc::new(decoded);
                 problem = found;
                 if problem.is_none() {
-                    rows.latest = Arc::clone(&self.names);
+                    rows.recent.truncate(MAX_RECENT - 1);
+                    rows.recent.push_front(Arc::clone(&self.names));
                 }
             }
         }

@@ -65,7 +65,7 @@ impl Numbering {
         self.remaining_bytes = remaining;
         let (name, index) = split_index(text);
         let mut instance = table.intern(parent, name, index);
-        if self.used_ids.contains(&instance.id()) {
+        if !self.used_ids.insert(instance.id()) {
             self.base_name.clear();
             // Writing into a String cannot fail.
             let _ = write!(self.base_name, "{}/{name}", parent.unwrap_or_default());
@@ -74,12 +74,11 @@ impl Numbering {
             }
             let mut unknown = index;
             let last = self.last_index.get_mut(&self.base_name).unwrap_or(&mut unknown);
-            while self.used_ids.contains(&instance.id()) {
+            while !self.used_ids.insert(instance.id()) {
                 *last = last.checked_add(1).unwrap_or(1);
                 instance = table.intern(parent, name, *last);
             }
         }
-        self.used_ids.insert(instance.id());
         if table.len() > MAX_INSTANCES {
             return Err(Problem::new(0, "too many different instances of a counter set")
                 .found(table.len(), format!("at most {MAX_INSTANCES}")));

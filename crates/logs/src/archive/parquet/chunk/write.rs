@@ -83,9 +83,7 @@ impl ChunkWriter {
             match &dictionary {
                 Some(dictionary) => dictionary.push_indexes(&mut self.body, range),
                 None if column.numbers == NumberEncoding::Split => {
-                    for byte in 0..width {
-                        self.body.extend(numbers.iter().map(|number| number.to_le_bytes()[byte]));
-                    }
+                    push_split(&mut self.body, numbers, width);
                 }
                 None => push_plain(&mut self.body, numbers, width),
             }
@@ -192,9 +190,22 @@ fn push_plain(out: &mut Vec<u8>, numbers: &[i64], width: usize) {
     numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()[..width]));
 }
 
+/// Appends first the lowest bytes of all numbers, then the next ones, and so on.
+fn push_split(out: &mut Vec<u8>, numbers: &[i64], width: usize) {
+    let start = out.len();
+    out.resize(start + numbers.len() * width, 0);
+    // The lengths of both slices are known, so the compiler can vectorise the inner loop.
+    for (byte, stream) in out[start..].chunks_exact_mut(numbers.len().max(1)).enumerate() {
+        for (out, number) in stream.iter_mut().zip(numbers) {
+            *out = (number >> (8 * byte)) as u8;
+        }
+    }
+}
+
 /// The encoded smallest and largest number; `None` without numbers.
 fn bounds_of(numbers: &[i64]) -> Option<[Vec<u8>; 2]> {
-    let (min, max) = numbers.iter().min().zip(numbers.iter().max())?;
+    let first = *numbers.first()?;
+    let (min, max) = numbers.iter().fold((first, first), |(min, max), &next| (min.min(next), max.max(next)));
     Some([min, max].map(|number| number.to_le_bytes().to_vec()))
 }
 
