@@ -203,8 +203,10 @@ impl Sources {
     }
 
     fn add_mmv_sets(&mut self, registry: &mut Registry, previous: Option<&Registry>) {
+        // The snapshot is taken before the files are read, so the next refresh detects changes made meanwhile.
+        let has_changed = self.mmv.detect_changes();
         if let Some(previous) = previous
-            && !self.mmv.detect_changes()
+            && !has_changed
         {
             let own_count = self.own.counter_sets().count();
             let other_sets: Vec<_> = previous.counter_sets().skip(own_count).cloned().collect();
@@ -214,8 +216,6 @@ impl Sources {
             }
             return;
         }
-        // The snapshot is taken before the files are read, so the next refresh detects changes made meanwhile.
-        self.mmv.detect_changes();
         let found = {
             let is_taken = |name: &str, guid| {
                 registry.find(name).is_some() || registry.enumerate().any(|known| known == guid)
