@@ -11,6 +11,7 @@ mod provider;
 mod recent_collections;
 mod session;
 mod shared_attempts;
+mod stream;
 mod tls;
 mod transport;
 

@@ -1,21 +1,16 @@
 //! An open connection: one request and its response at a time.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::net::{RecvFlags, SendFlags, recv, send};
-use rustls::{ClientConnection, StreamOwned};
-
+use super::stream::{Stream, is_timeout};
 use super::transport::{ExchangeError, Received};
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::os_error::os_error_text;
 
 /// Maximum length of a response's header.
 const MAX_HEADER_BYTES: usize = 16 << 10;
-/// Maximum number of bytes that [`Connection::poll`] receives, because it runs on the thread that serves all machines.
-const MAX_POLL_BYTES: usize = 64 << 10;
 /// Maximum size of a response that [`Connection::poll`] receives; a larger one is left to [`Connection::finish`].
 pub(super) const MAX_POLLED_RESPONSE: usize = 1 << 20;
 /// Size of the buffer for one read.
@@ -36,24 +31,6 @@ pub(super) struct Connection {
     body: Vec<u8>,
     /// The status of a response that [`poll`](Self::poll) has received, and whether the connection stays open.
     completed: Option<(u16, bool)>,
-}
-
-/// A TLS session over a connection.
-pub(super) type TlsStream = Box<StreamOwned<ClientConnection, TimedStream>>;
-
-pub(super) enum Stream {
-    Plain(TimedStream),
-    Tls(TlsStream),
-}
-
-/// A TCP connection whose reads and writes time out at a deadline, or do not block.
-pub(super) struct TimedStream {
-    stream: TcpStream,
-    /// `None`: reads and writes do not block.
-    pub(super) deadline: Option<Instant>,
-    /// How many more bytes reads that do not block may receive. All bytes of the connection count, because TLS messages
-    /// without data, of which an agent can send any number, take time too.
-    remaining_bytes: usize,
 }
 
 impl Connection {
@@ -261,101 +238,6 @@ impl ResponseHeader {
     }
 }
 
-impl Stream {
-    fn socket(&self) -> &TcpStream {
-        &self.timed().stream
-    }
-
-    fn timed(&self) -> &TimedStream {
-        match self {
-            Self::Plain(stream) => stream,
-            Self::Tls(stream) => &stream.sock,
-        }
-    }
-
-    /// Sets when reads and writes time out; with `None`, they do not block, and receive at most [`MAX_POLL_BYTES`] bytes in total.
-    fn set_deadline(&mut self, deadline: Option<Instant>) {
-        let stream = match self {
-            Self::Plain(stream) => stream,
-            Self::Tls(stream) => &mut stream.sock,
-        };
-        (stream.deadline, stream.remaining_bytes) = (deadline, MAX_POLL_BYTES);
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.read(buffer),
-            Self::Tls(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.write(bytes),
-            Self::Tls(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Plain(stream) => stream.flush(),
-            Self::Tls(stream) => stream.flush(),
-        }
-    }
-}
-
-impl TimedStream {
-    pub(super) fn new(stream: TcpStream, deadline: Instant) -> Self {
-        Self { stream, deadline: Some(deadline), remaining_bytes: 0 }
-    }
-
-    /// The time until the deadline, as a timeout of the socket.
-    fn timeout(deadline: Instant) -> io::Result<Option<Duration>> {
-        let remaining = deadline.saturating_duration_since(Instant::now());
-        // A timeout below a microsecond would be rounded to 0, which means no timeout.
-        let timeout = (remaining >= Duration::from_micros(1)).then_some(remaining);
-        timeout.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
-    }
-}
-
-impl Read for TimedStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(deadline) = self.deadline else {
-            let length = buffer.len().min(self.remaining_bytes);
-            if length == 0 {
-                return Err(ErrorKind::WouldBlock.into());
-            }
-            let received = recv(&self.stream, &mut buffer[..length], RecvFlags::DONTWAIT)?.0;
-            self.remaining_bytes -= received;
-            return Ok(received);
-        };
-        self.stream.set_read_timeout(Self::timeout(deadline)?)?;
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for TimedStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(deadline) = self.deadline else {
-            return Ok(send(&self.stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?);
-        };
-        self.stream.set_write_timeout(Self::timeout(deadline)?)?;
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
-}
-
-pub(super) fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
-}
-
 fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
     // With TLS 1.3, an agent refuses the client's certificate only after the handshake.
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
@@ -370,11 +252,13 @@ fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
 
     use rustix::net::sockopt::set_socket_recv_buffer_size;
 
     use super::*;
+    use crate::client::stream::{MAX_POLL_BYTES, TimedStream};
 
     /// A connection on which an exchange was begun, and the thread of the agent, which has already begun to send its answer.
     fn connection_with_answer(length: usize) -> (Connection, std::thread::JoinHandle<()>) {

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
-use super::connection::{Connection, Stream, TimedStream, TlsStream, is_timeout};
+use super::connection::Connection;
 use super::dialer::{Dialer, MAX_ATTEMPT_AGE};
+use super::stream::{Stream, TimedStream, TlsStream, is_timeout};
 use super::tls::{ClientIdentity, Tls, Trust};
 use super::transport::{ExchangeError, Method, Peer, Received, Response, Transport};
 use crate::os_error::os_error_text;
