@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::library::{built, crate_folder};
+use crate::library::{built_library, crate_folder};
 
 /// Compiler options that enable warnings and treat them as errors.
 pub(crate) const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
@@ -84,11 +84,11 @@ impl Program {
         match link {
             Link::Shared => {
                 let shared = folder.path().join("libtachograph.so.0");
-                std::os::unix::fs::symlink(built("so"), &shared).expect("a link");
+                std::os::unix::fs::symlink(built_library("so"), &shared).expect("a link");
                 command.arg(shared).arg("-Wl,-rpath,$ORIGIN").arg("-lpthread");
             }
             Link::Static => {
-                command.arg(built("a")).args(SYSTEM_LIBRARIES);
+                command.arg(built_library("a")).args(SYSTEM_LIBRARIES);
             }
             Link::StaticAt(library) => {
                 command.arg(library).args(SYSTEM_LIBRARIES);
