@@ -54,6 +54,16 @@ pub(crate) fn output(command: &mut Command) -> Output {
     })
 }
 
+/// Whether a tool is installed that a test requires; if not, prints that the test is skipped.
+pub(crate) fn is_installed(tool: &str) -> bool {
+    let is_installed =
+        Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_installed {
+        eprintln!("skipped: {tool} is not installed");
+    }
+    is_installed
+}
+
 /// Runs a command that must succeed, and returns its output.
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = output(command);
