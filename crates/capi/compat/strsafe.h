@@ -14,53 +14,55 @@
 #define STRSAFE_E_INVALID_PARAMETER ((HRESULT)0x80070057)
 #define STRSAFE_E_END_OF_FILE ((HRESULT)0x80070026)
 
-static inline HRESULT StringCchLengthW(const WCHAR *text, size_t most, size_t *length)
+static inline HRESULT StringCchLengthW(const WCHAR *text, size_t max_length, size_t *length)
 {
-    const size_t found = text && most && most <= STRSAFE_MAX_CCH ? tacho_compat_wcsnlen(text, most) : most;
+    const int is_valid = text && max_length && max_length <= STRSAFE_MAX_CCH;
+    const size_t found = is_valid ? tacho_compat_wcsnlen(text, max_length) : max_length;
     if (length) {
-        *length = found < most ? found : 0;
+        *length = found < max_length ? found : 0;
     }
-    return found < most ? S_OK : STRSAFE_E_INVALID_PARAMETER;
+    return found < max_length ? S_OK : STRSAFE_E_INVALID_PARAMETER;
 }
 
-static inline HRESULT StringCchLengthA(const char *text, size_t most, size_t *length)
+static inline HRESULT StringCchLengthA(const char *text, size_t max_length, size_t *length)
 {
-    size_t found = text && most <= STRSAFE_MAX_CCH ? 0 : most;
-    while (found < most && text[found]) {
+    size_t found = text && max_length <= STRSAFE_MAX_CCH ? 0 : max_length;
+    while (found < max_length && text[found]) {
         found++;
     }
     if (length) {
-        *length = found < most ? found : 0;
+        *length = found < max_length ? found : 0;
     }
-    return found < most ? S_OK : STRSAFE_E_INVALID_PARAMETER;
+    return found < max_length ? S_OK : STRSAFE_E_INVALID_PARAMETER;
 }
 
-static inline HRESULT tacho_compat_safe_put(WCHAR *to, size_t size, size_t used, const WCHAR *from, size_t most)
+static inline HRESULT tacho_compat_append_truncated(WCHAR *to, size_t size, size_t used, const WCHAR *from,
+                                                    size_t max_length)
 {
     size_t i;
     if (!to || size == 0 || size > STRSAFE_MAX_CCH || used >= size) {
         return STRSAFE_E_INVALID_PARAMETER;
     }
-    for (i = 0; from && i < most && from[i] && used + 1 < size; i++) {
+    for (i = 0; from && i < max_length && from[i] && used + 1 < size; i++) {
         to[used++] = from[i];
     }
     to[used] = 0;
-    return from && i < most && from[i] ? STRSAFE_E_INSUFFICIENT_BUFFER : S_OK;
+    return from && i < max_length && from[i] ? STRSAFE_E_INSUFFICIENT_BUFFER : S_OK;
 }
 
 static inline HRESULT StringCchCopyW(WCHAR *to, size_t size, const WCHAR *from)
 {
-    return tacho_compat_safe_put(to, size, 0, from, STRSAFE_MAX_CCH);
+    return tacho_compat_append_truncated(to, size, 0, from, STRSAFE_MAX_CCH);
 }
 
-static inline HRESULT StringCchCopyNW(WCHAR *to, size_t size, const WCHAR *from, size_t most)
+static inline HRESULT StringCchCopyNW(WCHAR *to, size_t size, const WCHAR *from, size_t max_length)
 {
-    return tacho_compat_safe_put(to, size, 0, from, most);
+    return tacho_compat_append_truncated(to, size, 0, from, max_length);
 }
 
 static inline HRESULT StringCchCatW(WCHAR *to, size_t size, const WCHAR *from)
 {
-    return tacho_compat_safe_put(to, size, to ? tacho_compat_wcsnlen(to, size) : 0, from, STRSAFE_MAX_CCH);
+    return tacho_compat_append_truncated(to, size, to ? tacho_compat_wcsnlen(to, size) : 0, from, STRSAFE_MAX_CCH);
 }
 
 static inline HRESULT StringCchVPrintfW(WCHAR *to, size_t size, const WCHAR *text, va_list list)
@@ -122,9 +124,9 @@ static inline HRESULT StringCchPrintfA(char *to, size_t size, const char *text, 
 
 /* ---- Sizes in bytes ---- */
 
-static inline HRESULT StringCbLengthW(const WCHAR *text, size_t most, size_t *length)
+static inline HRESULT StringCbLengthW(const WCHAR *text, size_t max_length, size_t *length)
 {
-    const HRESULT result = StringCchLengthW(text, most / sizeof(WCHAR), length);
+    const HRESULT result = StringCchLengthW(text, max_length / sizeof(WCHAR), length);
     if (length) {
         *length *= sizeof(WCHAR);
     }

@@ -38,7 +38,7 @@ void TachoSetLastError(DWORD code);
 #endif
 
 /* Sets the last error from errno and returns FALSE. */
-static inline BOOL tacho_compat_failed(void)
+static inline BOOL tacho_compat_fail(void)
 {
     TachoSetLastError(errno == EBADF                        ? ERROR_INVALID_HANDLE
                       : errno == ENOMEM                     ? ERROR_NOT_ENOUGH_MEMORY
@@ -63,7 +63,7 @@ static inline int tacho_compat_event_file(HANDLE event)
 }
 
 /* Resets the event; FALSE if it was not set. */
-static inline BOOL tacho_compat_take(HANDLE event)
+static inline BOOL tacho_compat_reset(HANDLE event)
 {
     uint64_t count;
     return read(tacho_compat_event_file(event), &count, sizeof count) == (ssize_t)sizeof count;
@@ -77,13 +77,13 @@ static inline BOOL SetEvent(HANDLE event)
         return FALSE;
     }
     return write(tacho_compat_event_file(event), &one, sizeof one) == (ssize_t)sizeof one ||
-           errno == EAGAIN || tacho_compat_failed();
+           errno == EAGAIN || tacho_compat_fail();
 }
 
 static inline BOOL ResetEvent(HANDLE event)
 {
     return tacho_compat_is_event(event) &&
-           (tacho_compat_take(event) || errno == EAGAIN || tacho_compat_failed());
+           (tacho_compat_reset(event) || errno == EAGAIN || tacho_compat_fail());
 }
 
 /* Creates an event; null on error, and if a name is passed, which is not supported. */
@@ -97,7 +97,7 @@ static inline HANDLE CreateEventA(void *attributes, BOOL manual, BOOL is_set, LP
     }
     file = eventfd(is_set ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (file < 0) {
-        (void)tacho_compat_failed();
+        (void)tacho_compat_fail();
         return NULL;
     }
     return (HANDLE)((uintptr_t)file << 2 | (manual ? 2 : 0) | 1);
@@ -118,9 +118,9 @@ static inline HANDLE CreateEventW(void *attributes, BOOL manual, BOOL is_set, LP
 static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
 {
     const clock_t start = times(NULL);
-    const long in_second = sysconf(_SC_CLK_TCK);
+    const long ticks_per_second = sysconf(_SC_CLK_TCK);
     struct pollfd file;
-    DWORD left = milliseconds;
+    DWORD remaining = milliseconds;
     if (!tacho_compat_is_event(event)) {
         return WAIT_FAILED;
     }
@@ -128,9 +128,9 @@ static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
     file.events = POLLIN;
     for (;;) {
         const int is_infinite = milliseconds == INFINITE;
-        const int found = poll(&file, 1, is_infinite ? -1 : left > 0x7FFFFFFF ? 0x7FFFFFFF : (int)left);
+        const int found = poll(&file, 1, is_infinite ? -1 : remaining > 0x7FFFFFFF ? 0x7FFFFFFF : (int)remaining);
         if (found < 0 && errno != EINTR) {
-            (void)tacho_compat_failed();
+            (void)tacho_compat_fail();
             return WAIT_FAILED;
         }
         if (found > 0) {
@@ -138,18 +138,18 @@ static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
                 TachoSetLastError(ERROR_INVALID_HANDLE);
                 return WAIT_FAILED;
             }
-            if (((uintptr_t)event & 2) || tacho_compat_take(event)) {
+            if (((uintptr_t)event & 2) || tacho_compat_reset(event)) {
                 return WAIT_OBJECT_0;
             }
             /* Another thread was first. */
         }
         if (!is_infinite) {
-            const unsigned long long passed =
-                (unsigned long long)(times(NULL) - start) * 1000 / (unsigned long long)in_second;
-            if ((found == 0 && left <= 0x7FFFFFFF) || passed >= milliseconds) {
+            const unsigned long long elapsed =
+                (unsigned long long)(times(NULL) - start) * 1000 / (unsigned long long)ticks_per_second;
+            if ((found == 0 && remaining <= 0x7FFFFFFF) || elapsed >= milliseconds) {
                 return WAIT_TIMEOUT;
             }
-            left = milliseconds - (DWORD)passed;
+            remaining = milliseconds - (DWORD)elapsed;
         }
     }
 }
@@ -158,7 +158,7 @@ static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
 static inline BOOL CloseHandle(HANDLE event)
 {
     return tacho_compat_is_event(event) &&
-           (close(tacho_compat_event_file(event)) == 0 || tacho_compat_failed());
+           (close(tacho_compat_event_file(event)) == 0 || tacho_compat_fail());
 }
 
 #endif

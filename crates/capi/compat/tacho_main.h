@@ -21,13 +21,14 @@ static inline WCHAR *tacho_compat_widen(const char *text)
         return NULL;
     }
     while (*at) {
-        const int more = *at < 0x80 ? 0 : *at < 0xC2 ? -1 : *at < 0xE0 ? 1 : *at < 0xF0 ? 2 : *at < 0xF5 ? 3 : -1;
-        unsigned c = more <= 0 ? *at : *at & (0x3Fu >> more);
+        const int continuation_bytes =
+            *at < 0x80 ? 0 : *at < 0xC2 ? -1 : *at < 0xE0 ? 1 : *at < 0xF0 ? 2 : *at < 0xF5 ? 3 : -1;
+        unsigned c = continuation_bytes <= 0 ? *at : *at & (0x3Fu >> continuation_bytes);
         int i;
-        for (i = 1; i <= more && (at[i] & 0xC0) == 0x80; i++) {
+        for (i = 1; i <= continuation_bytes && (at[i] & 0xC0) == 0x80; i++) {
             c = (c << 6) | (at[i] & 0x3F);
         }
-        if (more < 0 || i <= more || c > 0x10FFFF) {
+        if (continuation_bytes < 0 || i <= continuation_bytes || c > 0x10FFFF) {
             c = 0xFFFD;
             i = 1;
         }
@@ -59,7 +60,7 @@ static inline WCHAR **tacho_compat_widen_all(char **texts)
 }
 
 /* Frees the list. Programs that end with exit leave it to the system. */
-static inline void tacho_compat_drop_all(WCHAR **texts)
+static inline void tacho_compat_free_all(WCHAR **texts)
 {
     size_t i;
     for (i = 0; texts && texts[i]; i++) {
@@ -111,8 +112,8 @@ struct tacho_compat_program<void> {
         return 1;                                                               \
     }                                                                           \
     tacho_result = (run);                                                       \
-    tacho_compat_drop_all(tacho_environment);                                   \
-    tacho_compat_drop_all(tacho_wide);                                          \
+    tacho_compat_free_all(tacho_environment);                                   \
+    tacho_compat_free_all(tacho_wide);                                          \
     return tacho_result
 
 #define TACHO_COMPAT_WMAIN(run, call, ...)                                                   \

@@ -11,82 +11,82 @@
 
 /* ---- Functions with a va_list ---- */
 
-static inline int tacho_compat_result(const struct tacho_compat_sink *sink)
+static inline int tacho_compat_result(const struct tacho_compat_output *output)
 {
-    return sink->has_failed || sink->count > 0x7FFFFFFF ? -1 : (int)sink->count;
+    return output->has_failed || output->count > 0x7FFFFFFF ? -1 : (int)output->count;
 }
 
 static inline int tacho_compat_vfprintf(FILE *stream, const char *text, va_list list)
 {
-    struct tacho_compat_sink sink;
+    struct tacho_compat_output output;
     struct tacho_compat_format format;
     struct tacho_compat_arguments arguments;
-    memset(&sink, 0, sizeof sink);
-    sink.stream = stream;
+    memset(&output, 0, sizeof output);
+    output.stream = stream;
     format.bytes = text;
     format.units = NULL;
     va_copy(arguments.list, list);
-    tacho_compat_print(&sink, &format, &arguments);
+    tacho_compat_print(&output, &format, &arguments);
     va_end(arguments.list);
-    return tacho_compat_result(&sink);
+    return tacho_compat_result(&output);
 }
 
 static inline int tacho_compat_vfwprintf(FILE *stream, const WCHAR *text, va_list list)
 {
-    struct tacho_compat_sink sink;
+    struct tacho_compat_output output;
     struct tacho_compat_format format;
     struct tacho_compat_arguments arguments;
-    memset(&sink, 0, sizeof sink);
-    sink.stream = stream;
-    sink.counts_units = 1;
+    memset(&output, 0, sizeof output);
+    output.stream = stream;
+    output.is_wide = 1;
     format.bytes = NULL;
     format.units = text;
     va_copy(arguments.list, list);
-    tacho_compat_print(&sink, &format, &arguments);
+    tacho_compat_print(&output, &format, &arguments);
     va_end(arguments.list);
-    return tacho_compat_result(&sink);
+    return tacho_compat_result(&output);
 }
 
 /* Like the standard vsnprintf: truncates, terminates, and returns the full length. */
 static inline int tacho_compat_vsnprintf(char *buffer, size_t size, const char *text, va_list list)
 {
-    struct tacho_compat_sink sink;
+    struct tacho_compat_output output;
     struct tacho_compat_format format;
     struct tacho_compat_arguments arguments;
-    memset(&sink, 0, sizeof sink);
-    sink.bytes = buffer;
-    sink.room = size;
+    memset(&output, 0, sizeof output);
+    output.bytes = buffer;
+    output.capacity = size;
     format.bytes = text;
     format.units = NULL;
     va_copy(arguments.list, list);
-    tacho_compat_print(&sink, &format, &arguments);
+    tacho_compat_print(&output, &format, &arguments);
     va_end(arguments.list);
     if (buffer && size) {
-        buffer[sink.count < size ? sink.count : size - 1] = 0;
+        buffer[output.count < size ? output.count : size - 1] = 0;
     }
-    return tacho_compat_result(&sink);
+    return tacho_compat_result(&output);
 }
 
 /* The same for 16-bit units. */
 static inline int tacho_compat_vsnwprintf(WCHAR *buffer, size_t size, const WCHAR *text, va_list list)
 {
-    struct tacho_compat_sink sink;
+    struct tacho_compat_output output;
     struct tacho_compat_format format;
     struct tacho_compat_arguments arguments;
     WCHAR none = 0;
-    memset(&sink, 0, sizeof sink);
-    sink.units = buffer ? buffer : &none;
-    sink.room = buffer ? size : 0;
-    sink.counts_units = 1;
+    memset(&output, 0, sizeof output);
+    output.units = buffer ? buffer : &none;
+    output.capacity = buffer ? size : 0;
+    output.is_wide = 1;
     format.bytes = NULL;
     format.units = text;
     va_copy(arguments.list, list);
-    tacho_compat_print(&sink, &format, &arguments);
+    tacho_compat_print(&output, &format, &arguments);
     va_end(arguments.list);
     if (buffer && size) {
-        buffer[sink.count < size ? sink.count : size - 1] = 0;
+        buffer[output.count < size ? output.count : size - 1] = 0;
     }
-    return tacho_compat_result(&sink);
+    return tacho_compat_result(&output);
 }
 
 /* Like the standard vswprintf: a text that does not fit is an error. */
@@ -123,28 +123,28 @@ static inline int vsprintf_s(char *buffer, size_t size, const char *text, va_lis
     return length;
 }
 
-/* Writes at most `most` characters, with _TRUNCATE as many as fit; -1 if the text was truncated. */
-static inline int _vsnwprintf_s(WCHAR *buffer, size_t size, size_t most, const WCHAR *text, va_list list)
+/* Writes at most `max_length` characters, with _TRUNCATE as many as fit; -1 if the text was truncated. */
+static inline int _vsnwprintf_s(WCHAR *buffer, size_t size, size_t max_length, const WCHAR *text, va_list list)
 {
-    const size_t room = most < size ? most + 1 : size;
-    const int length = buffer && size && text ? tacho_compat_vsnwprintf(buffer, room, text, list) : -1;
-    if (length >= 0 && (size_t)length < room) {
+    const size_t capacity = max_length < size ? max_length + 1 : size;
+    const int length = buffer && size && text ? tacho_compat_vsnwprintf(buffer, capacity, text, list) : -1;
+    if (length >= 0 && (size_t)length < capacity) {
         return length;
     }
-    if (buffer && size && (length < 0 || (most != _TRUNCATE && most >= size))) {
+    if (buffer && size && (length < 0 || (max_length != _TRUNCATE && max_length >= size))) {
         buffer[0] = 0;
     }
     return -1;
 }
 
-static inline int _vsnprintf_s(char *buffer, size_t size, size_t most, const char *text, va_list list)
+static inline int _vsnprintf_s(char *buffer, size_t size, size_t max_length, const char *text, va_list list)
 {
-    const size_t room = most < size ? most + 1 : size;
-    const int length = buffer && size && text ? tacho_compat_vsnprintf(buffer, room, text, list) : -1;
-    if (length >= 0 && (size_t)length < room) {
+    const size_t capacity = max_length < size ? max_length + 1 : size;
+    const int length = buffer && size && text ? tacho_compat_vsnprintf(buffer, capacity, text, list) : -1;
+    if (length >= 0 && (size_t)length < capacity) {
         return length;
     }
-    if (buffer && size && (length < 0 || (most != _TRUNCATE && most >= size))) {
+    if (buffer && size && (length < 0 || (max_length != _TRUNCATE && max_length >= size))) {
         buffer[0] = 0;
     }
     return -1;
@@ -215,14 +215,14 @@ static inline int sprintf_s(char *buffer, size_t size, const char *text, ...)
     TACHO_COMPAT_FORWARD(vsprintf_s(buffer, size, text, list));
 }
 
-static inline int _snwprintf_s(WCHAR *buffer, size_t size, size_t most, const WCHAR *text, ...)
+static inline int _snwprintf_s(WCHAR *buffer, size_t size, size_t max_length, const WCHAR *text, ...)
 {
-    TACHO_COMPAT_FORWARD(_vsnwprintf_s(buffer, size, most, text, list));
+    TACHO_COMPAT_FORWARD(_vsnwprintf_s(buffer, size, max_length, text, list));
 }
 
-static inline int _snprintf_s(char *buffer, size_t size, size_t most, const char *text, ...)
+static inline int _snprintf_s(char *buffer, size_t size, size_t max_length, const char *text, ...)
 {
-    TACHO_COMPAT_FORWARD(_vsnprintf_s(buffer, size, most, text, list));
+    TACHO_COMPAT_FORWARD(_vsnprintf_s(buffer, size, max_length, text, list));
 }
 
 /* ---- Wide output without a format ---- */
@@ -286,14 +286,14 @@ int swprintf_s(WCHAR (&buffer)[N], const WCHAR *text, A... a)
     return swprintf_s(buffer, N, text, a...);
 }
 template <size_t N, class... A>
-int _snwprintf_s(WCHAR (&buffer)[N], size_t most, const WCHAR *text, A... a)
+int _snwprintf_s(WCHAR (&buffer)[N], size_t max_length, const WCHAR *text, A... a)
 {
-    return _snwprintf_s(buffer, N, most, text, a...);
+    return _snwprintf_s(buffer, N, max_length, text, a...);
 }
 template <size_t N, class... A>
-int _snprintf_s(char (&buffer)[N], size_t most, const char *text, A... a)
+int _snprintf_s(char (&buffer)[N], size_t max_length, const char *text, A... a)
 {
-    return _snprintf_s(buffer, N, most, text, a...);
+    return _snprintf_s(buffer, N, max_length, text, a...);
 }
 }
 namespace std {

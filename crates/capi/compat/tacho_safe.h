@@ -44,19 +44,19 @@ static inline int wprintf_s(const WCHAR *text, ...)
 }
 
 /* -1 if the text does not fit. Unlike on Windows, the buffer is terminated in this case, too. */
-static inline int tacho_compat_fitting(int length, size_t size)
+static inline int tacho_compat_length_if_fits(int length, size_t size)
 {
     return length >= 0 && (size_t)length < size ? length : -1;
 }
 
 static inline int _snprintf(char *buffer, size_t size, const char *text, ...)
 {
-    TACHO_COMPAT_FORWARD(tacho_compat_fitting(tacho_compat_vsnprintf(buffer, size, text, list), size));
+    TACHO_COMPAT_FORWARD(tacho_compat_length_if_fits(tacho_compat_vsnprintf(buffer, size, text, list), size));
 }
 
 static inline int _snwprintf(WCHAR *buffer, size_t size, const WCHAR *text, ...)
 {
-    TACHO_COMPAT_FORWARD(tacho_compat_fitting(tacho_compat_vsnwprintf(buffer, size, text, list), size));
+    TACHO_COMPAT_FORWARD(tacho_compat_length_if_fits(tacho_compat_vsnwprintf(buffer, size, text, list), size));
 }
 
 /* The variant without a size. */

@@ -17,22 +17,23 @@
  * Returns the converted length, which is the required size if `size` is 0. If the buffer is too small, returns 0 and
  * sets the last error.
  */
-static inline int tacho_compat_converted(const struct tacho_compat_sink *sink, int size)
+static inline int tacho_compat_conversion_result(const struct tacho_compat_output *output, int size)
 {
-    if (sink->count == 0 || sink->count > 0x7FFFFFFF) {
+    if (output->count == 0 || output->count > 0x7FFFFFFF) {
         SetLastError(ERROR_INVALID_PARAMETER);
         return 0;
     }
-    if (size && sink->count > (size_t)size) {
+    if (size && output->count > (size_t)size) {
         SetLastError(ERROR_INSUFFICIENT_BUFFER);
         return 0;
     }
-    return (int)sink->count;
+    return (int)output->count;
 }
 
-static inline int tacho_compat_can_convert(UINT page, const void *text, int length, const void *to, int size)
+static inline int tacho_compat_can_convert(UINT code_page, const void *text, int length, const void *to, int size)
 {
-    if ((page != CP_UTF8 && page != CP_ACP) || !text || length == 0 || length < -1 || size < 0 || (size && !to)) {
+    const int is_utf8 = code_page == CP_UTF8 || code_page == CP_ACP;
+    if (!is_utf8 || !text || length == 0 || length < -1 || size < 0 || (size && !to)) {
         SetLastError(ERROR_INVALID_PARAMETER);
         return 0;
     }
@@ -40,48 +41,48 @@ static inline int tacho_compat_can_convert(UINT page, const void *text, int leng
 }
 
 /* A length of -1 means up to and including the terminating NUL. Invalid UTF-8 becomes U+FFFD. */
-static inline int MultiByteToWideChar(UINT page, DWORD flags, const char *text, int length, WCHAR *to, int size)
+static inline int MultiByteToWideChar(UINT code_page, DWORD flags, const char *text, int length, WCHAR *to, int size)
 {
-    struct tacho_compat_sink sink;
+    struct tacho_compat_output output;
     WCHAR none;
     (void)flags;
-    if (!tacho_compat_can_convert(page, text, length, to, size)) {
+    if (!tacho_compat_can_convert(code_page, text, length, to, size)) {
         return 0;
     }
-    memset(&sink, 0, sizeof sink);
-    sink.units = size ? to : &none;
-    sink.room = (size_t)size;
-    sink.counts_units = 1;
-    tacho_compat_bytes(&sink, text, length < 0 ? strlen(text) + 1 : (size_t)length);
-    if (sink.missing) {
-        tacho_compat_unit(&sink, 0xFFFD);
+    memset(&output, 0, sizeof output);
+    output.units = size ? to : &none;
+    output.capacity = (size_t)size;
+    output.is_wide = 1;
+    tacho_compat_write_utf8(&output, text, length < 0 ? strlen(text) + 1 : (size_t)length);
+    if (output.missing_bytes) {
+        tacho_compat_write_unit(&output, 0xFFFD);
     }
-    return tacho_compat_converted(&sink, size);
+    return tacho_compat_conversion_result(&output, size);
 }
 
 /* Unpaired surrogates become U+FFFD. The default character is ignored: UTF-8 can encode all characters. */
-static inline int WideCharToMultiByte(UINT page, DWORD flags, const WCHAR *text, int length, char *to, int size,
+static inline int WideCharToMultiByte(UINT code_page, DWORD flags, const WCHAR *text, int length, char *to, int size,
                                       const char *replacement, BOOL *was_replaced)
 {
-    struct tacho_compat_sink sink;
+    struct tacho_compat_output output;
     size_t i, count;
     (void)flags;
     (void)replacement;
     if (was_replaced) {
         *was_replaced = FALSE;
     }
-    if (!tacho_compat_can_convert(page, text, length, to, size)) {
+    if (!tacho_compat_can_convert(code_page, text, length, to, size)) {
         return 0;
     }
-    memset(&sink, 0, sizeof sink);
-    sink.bytes = size ? to : NULL;
-    sink.room = (size_t)size;
+    memset(&output, 0, sizeof output);
+    output.bytes = size ? to : NULL;
+    output.capacity = (size_t)size;
     count = length < 0 ? tacho_compat_wcslen(text) + 1 : (size_t)length;
     for (i = 0; i < count; i++) {
-        tacho_compat_unit(&sink, text[i]);
+        tacho_compat_write_unit(&output, text[i]);
     }
-    tacho_compat_flush(&sink);
-    return tacho_compat_converted(&sink, size);
+    tacho_compat_flush_surrogate(&output);
+    return tacho_compat_conversion_result(&output, size);
 }
 
 /* ---- The machine ---- */
@@ -94,7 +95,7 @@ extern "C"
 #else
 extern
 #endif
-int tacho_compat_host(char *name, size_t size) __asm__("gethostname");
+int tacho_compat_gethostname(char *name, size_t size) __asm__("gethostname");
 
 /*
  * *size is the capacity on entry, and the length without the terminating NUL on return. If the capacity is too small,
@@ -104,7 +105,7 @@ static inline BOOL GetComputerNameA(char *name, DWORD *size)
 {
     char host[256] = "";
     size_t length;
-    if (!size || tacho_compat_host(host, sizeof host - 1) != 0) {
+    if (!size || tacho_compat_gethostname(host, sizeof host - 1) != 0) {
         SetLastError(ERROR_INVALID_PARAMETER);
         return FALSE;
     }
@@ -123,9 +124,9 @@ static inline BOOL GetComputerNameW(WCHAR *name, DWORD *size)
 {
     char host[256];
     WCHAR wide[256];
-    DWORD room = sizeof host;
+    DWORD capacity = sizeof host;
     int length;
-    if (!size || !GetComputerNameA(host, &room)) {
+    if (!size || !GetComputerNameA(host, &capacity)) {
         SetLastError(ERROR_INVALID_PARAMETER);
         return FALSE;
     }
@@ -191,13 +192,13 @@ static inline DWORD FormatMessageA(DWORD flags, LPCVOID source, DWORD code, DWOR
     bytes = (size_t)tacho_compat_snprintf(text, sizeof text, "code 0x%08X\r\n", code) + 1;
     if (flags & FORMAT_MESSAGE_ALLOCATE_BUFFER) {
         /* The argument points to a pointer, whose memory the caller frees with LocalFree. */
-        char *const made = (char *)LocalAlloc(LMEM_FIXED, size > bytes ? size : bytes);
-        memcpy(to, &made, sizeof made);
-        if (!made) {
+        char *const allocated = (char *)LocalAlloc(LMEM_FIXED, size > bytes ? size : bytes);
+        memcpy(to, &allocated, sizeof allocated);
+        if (!allocated) {
             SetLastError(ERROR_NOT_ENOUGH_MEMORY);
             return 0;
         }
-        to = made;
+        to = allocated;
     } else if (bytes > size) {
         SetLastError(ERROR_INSUFFICIENT_BUFFER);
         return 0;
@@ -216,14 +217,14 @@ static inline DWORD FormatMessageW(DWORD flags, LPCVOID source, DWORD code, DWOR
         return 0;
     }
     if (flags & FORMAT_MESSAGE_ALLOCATE_BUFFER) {
-        WCHAR *const made =
+        WCHAR *const allocated =
             (WCHAR *)LocalAlloc(LMEM_FIXED, ((size_t)(size > length ? size : length) + 1) * sizeof(WCHAR));
-        memcpy(to, &made, sizeof made);
-        if (!made) {
+        memcpy(to, &allocated, sizeof allocated);
+        if (!allocated) {
             SetLastError(ERROR_NOT_ENOUGH_MEMORY);
             return 0;
         }
-        to = made;
+        to = allocated;
     } else if (length >= size) {
         SetLastError(ERROR_INSUFFICIENT_BUFFER);
         return 0;

@@ -30,10 +30,10 @@ typedef size_t rsize_t;
 
 /* ---- Length, comparison, search ---- */
 
-static inline size_t tacho_compat_wcsnlen(const WCHAR *text, size_t most)
+static inline size_t tacho_compat_wcsnlen(const WCHAR *text, size_t max_length)
 {
     size_t length = 0;
-    while (length < most && text[length]) {
+    while (length < max_length && text[length]) {
         length++;
     }
     return length;
@@ -48,25 +48,25 @@ static inline size_t tacho_compat_wcslen(const WCHAR *text)
     return length;
 }
 
-static inline size_t tacho_compat_wcsnlen_s(const WCHAR *text, size_t most)
+static inline size_t tacho_compat_wcsnlen_s(const WCHAR *text, size_t max_length)
 {
-    return text ? tacho_compat_wcsnlen(text, most) : 0;
+    return text ? tacho_compat_wcsnlen(text, max_length) : 0;
 }
 
 /* Converts a letter of ASCII or Latin-1 to lower case; other characters are unchanged. */
-static inline unsigned tacho_compat_lower(WCHAR c)
+static inline unsigned tacho_compat_to_lower(WCHAR c)
 {
     const unsigned letter = c;
     const int is_upper = (letter >= 'A' && letter <= 'Z') || (letter >= 0xC0 && letter <= 0xDE && letter != 0xD7);
     return is_upper ? letter + 32 : letter;
 }
 
-static inline int tacho_compat_compare(const WCHAR *a, const WCHAR *b, size_t most, int ignores_case)
+static inline int tacho_compat_compare(const WCHAR *a, const WCHAR *b, size_t max_length, int ignores_case)
 {
     size_t i;
-    for (i = 0; i < most; i++) {
-        const unsigned first = ignores_case ? tacho_compat_lower(a[i]) : a[i];
-        const unsigned second = ignores_case ? tacho_compat_lower(b[i]) : b[i];
+    for (i = 0; i < max_length; i++) {
+        const unsigned first = ignores_case ? tacho_compat_to_lower(a[i]) : a[i];
+        const unsigned second = ignores_case ? tacho_compat_to_lower(b[i]) : b[i];
         if (first != second) {
             return first < second ? -1 : 1;
         }
@@ -82,9 +82,9 @@ static inline int tacho_compat_wcscmp(const WCHAR *a, const WCHAR *b)
     return tacho_compat_compare(a, b, (size_t)-1, 0);
 }
 
-static inline int tacho_compat_wcsncmp(const WCHAR *a, const WCHAR *b, size_t most)
+static inline int tacho_compat_wcsncmp(const WCHAR *a, const WCHAR *b, size_t max_length)
 {
-    return tacho_compat_compare(a, b, most, 0);
+    return tacho_compat_compare(a, b, max_length, 0);
 }
 
 static inline int _wcsicmp(const WCHAR *a, const WCHAR *b)
@@ -92,9 +92,9 @@ static inline int _wcsicmp(const WCHAR *a, const WCHAR *b)
     return tacho_compat_compare(a, b, (size_t)-1, 1);
 }
 
-static inline int _wcsnicmp(const WCHAR *a, const WCHAR *b, size_t most)
+static inline int _wcsnicmp(const WCHAR *a, const WCHAR *b, size_t max_length)
 {
-    return tacho_compat_compare(a, b, most, 1);
+    return tacho_compat_compare(a, b, max_length, 1);
 }
 
 static inline WCHAR *tacho_compat_wcschr(const WCHAR *text, WCHAR c)
@@ -149,11 +149,11 @@ static inline WCHAR *tacho_compat_wcscat(WCHAR *to, const WCHAR *from)
 }
 
 /* Fills the rest with zeros, as the standard requires. */
-static inline WCHAR *tacho_compat_wcsncpy(WCHAR *to, const WCHAR *from, size_t most)
+static inline WCHAR *tacho_compat_wcsncpy(WCHAR *to, const WCHAR *from, size_t max_length)
 {
-    const size_t length = tacho_compat_wcsnlen(from, most);
+    const size_t length = tacho_compat_wcsnlen(from, max_length);
     memcpy(to, from, length * sizeof(WCHAR));
-    memset(to + length, 0, (most - length) * sizeof(WCHAR));
+    memset(to + length, 0, (max_length - length) * sizeof(WCHAR));
     return to;
 }
 
@@ -179,18 +179,19 @@ static inline WCHAR *_wcsdup(const WCHAR *text)
 }
 
 /*
- * Writes at most `most` characters of `from` after the first `used` characters of `to`, whose capacity is `size`. If
- * they do not fit, `to` becomes empty, and the result is ERANGE; if `most` is _TRUNCATE, the text is shortened, and the
- * result is STRUNCATE.
+ * Writes at most `max_length` characters of `from` after the first `used` characters of `to`, whose capacity is `size`.
+ * If they do not fit, `to` becomes empty, and the result is ERANGE; if `max_length` is _TRUNCATE, the text is
+ * truncated, and the result is STRUNCATE.
  */
-static inline errno_t tacho_compat_put(WCHAR *to, size_t size, size_t used, const WCHAR *from, size_t most)
+static inline errno_t tacho_compat_append_checked(WCHAR *to, size_t size, size_t used, const WCHAR *from,
+                                                  size_t max_length)
 {
     size_t i, length;
     if (!to || size == 0) {
         return errno = EINVAL;
     }
     if (!from) {
-        if (most == 0) {
+        if (max_length == 0) {
             return 0;
         }
         to[0] = 0;
@@ -200,7 +201,7 @@ static inline errno_t tacho_compat_put(WCHAR *to, size_t size, size_t used, cons
         to[0] = 0;
         return errno = EINVAL;
     }
-    length = tacho_compat_wcsnlen(from, most == _TRUNCATE || most > size - used ? size - used : most);
+    length = tacho_compat_wcsnlen(from, max_length == _TRUNCATE || max_length > size - used ? size - used : max_length);
     if (length < size - used) {
         for (i = 0; i < length; i++) {
             to[used + i] = from[i];
@@ -208,7 +209,7 @@ static inline errno_t tacho_compat_put(WCHAR *to, size_t size, size_t used, cons
         to[used + length] = 0;
         return 0;
     }
-    if (most == _TRUNCATE) {
+    if (max_length == _TRUNCATE) {
         for (i = 0; i + 1 < size - used; i++) {
             to[used + i] = from[i];
         }
@@ -219,46 +220,46 @@ static inline errno_t tacho_compat_put(WCHAR *to, size_t size, size_t used, cons
     return errno = ERANGE;
 }
 
-static inline errno_t wcsncpy_s(WCHAR *to, size_t size, const WCHAR *from, size_t most)
+static inline errno_t wcsncpy_s(WCHAR *to, size_t size, const WCHAR *from, size_t max_length)
 {
-    if (!to && size == 0 && most == 0) {
+    if (!to && size == 0 && max_length == 0) {
         return 0;
     }
-    if (to && size > 0 && most == 0) {
+    if (to && size > 0 && max_length == 0) {
         to[0] = 0;
         return 0;
     }
-    return tacho_compat_put(to, size, 0, from, most);
+    return tacho_compat_append_checked(to, size, 0, from, max_length);
 }
 
 static inline errno_t wcscpy_s(WCHAR *to, size_t size, const WCHAR *from)
 {
-    return tacho_compat_put(to, size, 0, from, (size_t)-2);
+    return tacho_compat_append_checked(to, size, 0, from, (size_t)-2);
 }
 
-static inline errno_t wcsncat_s(WCHAR *to, size_t size, const WCHAR *from, size_t most)
+static inline errno_t wcsncat_s(WCHAR *to, size_t size, const WCHAR *from, size_t max_length)
 {
-    return tacho_compat_put(to, size, to ? tacho_compat_wcsnlen(to, size) : 0, from, most);
+    return tacho_compat_append_checked(to, size, to ? tacho_compat_wcsnlen(to, size) : 0, from, max_length);
 }
 
 static inline errno_t wcscat_s(WCHAR *to, size_t size, const WCHAR *from)
 {
-    return tacho_compat_put(to, size, to ? tacho_compat_wcsnlen(to, size) : 0, from, (size_t)-2);
+    return tacho_compat_append_checked(to, size, to ? tacho_compat_wcsnlen(to, size) : 0, from, (size_t)-2);
 }
 
 /* ---- Numbers ---- */
 
 /*
- * Parses the number at the start of a text, and returns it without its sign. If it is larger than `most_positive`, or
- * with a minus sign than `most_negative`, returns this limit and sets errno to ERANGE. `is_negative` receives the sign,
+ * Parses the number at the start of a text, and returns it without its sign. If it is larger than `max_positive`, or
+ * with a minus sign than `max_negative`, returns this limit and sets errno to ERANGE. `is_negative` receives the sign,
  * `end` the end of the number, or the start of the text if there is no number.
  */
-static inline ULONGLONG tacho_compat_number(const WCHAR *text, WCHAR **end, int base, ULONGLONG most_positive,
-                                            ULONGLONG most_negative, int *is_negative)
+static inline ULONGLONG tacho_compat_parse_number(const WCHAR *text, WCHAR **end, int base, ULONGLONG max_positive,
+                                                  ULONGLONG max_negative, int *is_negative)
 {
     const WCHAR *at = text, *digits;
-    ULONGLONG value = 0, most;
-    int is_beyond = 0;
+    ULONGLONG value = 0, limit;
+    int is_out_of_range = 0;
     while (*at == ' ' || (*at >= 9 && *at <= 13)) {
         at++;
     }
@@ -266,9 +267,9 @@ static inline ULONGLONG tacho_compat_number(const WCHAR *text, WCHAR **end, int 
     if (*at == '-' || *at == '+') {
         at++;
     }
-    most = *is_negative ? most_negative : most_positive;
-    if ((base == 0 || base == 16) && at[0] == '0' && tacho_compat_lower(at[1]) == 'x') {
-        const unsigned next = tacho_compat_lower(at[2]);
+    limit = *is_negative ? max_negative : max_positive;
+    if ((base == 0 || base == 16) && at[0] == '0' && tacho_compat_to_lower(at[1]) == 'x') {
+        const unsigned next = tacho_compat_to_lower(at[2]);
         if ((next >= '0' && next <= '9') || (next >= 'a' && next <= 'f')) {
             at += 2;
             base = 16;
@@ -278,22 +279,22 @@ static inline ULONGLONG tacho_compat_number(const WCHAR *text, WCHAR **end, int 
         base = *at == '0' ? 8 : 10;
     }
     for (digits = at;; at++) {
-        const unsigned c = tacho_compat_lower(*at);
+        const unsigned c = tacho_compat_to_lower(*at);
         const unsigned digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : 99;
         if (digit >= (unsigned)base) {
             break;
         }
-        if (value > (most - digit) / (unsigned)base) {
-            is_beyond = 1;
+        if (value > (limit - digit) / (unsigned)base) {
+            is_out_of_range = 1;
         }
         value = value * (unsigned)base + digit;
     }
     if (end) {
         *end = (WCHAR *)(uintptr_t)(at == digits ? text : at);
     }
-    if (is_beyond) {
+    if (is_out_of_range) {
         errno = ERANGE;
-        return most;
+        return limit;
     }
     return value;
 }
@@ -302,14 +303,14 @@ static inline ULONGLONG tacho_compat_number(const WCHAR *text, WCHAR **end, int 
 static inline LONG tacho_compat_wcstol(const WCHAR *text, WCHAR **end, int base)
 {
     int is_negative;
-    const ULONGLONG value = tacho_compat_number(text, end, base, 0x7FFFFFFF, 0x80000000, &is_negative);
+    const ULONGLONG value = tacho_compat_parse_number(text, end, base, 0x7FFFFFFF, 0x80000000, &is_negative);
     return (LONG)(is_negative ? -(LONGLONG)value : (LONGLONG)value);
 }
 
 static inline ULONG tacho_compat_wcstoul(const WCHAR *text, WCHAR **end, int base)
 {
     int is_negative;
-    const ULONGLONG value = tacho_compat_number(text, end, base, 0xFFFFFFFF, 0xFFFFFFFF, &is_negative);
+    const ULONGLONG value = tacho_compat_parse_number(text, end, base, 0xFFFFFFFF, 0xFFFFFFFF, &is_negative);
     return is_negative && value != 0xFFFFFFFF ? 0 - (ULONG)value : (ULONG)value;
 }
 
@@ -317,7 +318,7 @@ static inline LONGLONG _wcstoi64(const WCHAR *text, WCHAR **end, int base)
 {
     int is_negative;
     const ULONGLONG value =
-        tacho_compat_number(text, end, base, 0x7FFFFFFFFFFFFFFFULL, 0x8000000000000000ULL, &is_negative);
+        tacho_compat_parse_number(text, end, base, 0x7FFFFFFFFFFFFFFFULL, 0x8000000000000000ULL, &is_negative);
     return (LONGLONG)(is_negative ? 0 - value : value);
 }
 
@@ -325,7 +326,7 @@ static inline ULONGLONG _wcstoui64(const WCHAR *text, WCHAR **end, int base)
 {
     int is_negative;
     const ULONGLONG value =
-        tacho_compat_number(text, end, base, 0xFFFFFFFFFFFFFFFFULL, 0xFFFFFFFFFFFFFFFFULL, &is_negative);
+        tacho_compat_parse_number(text, end, base, 0xFFFFFFFFFFFFFFFFULL, 0xFFFFFFFFFFFFFFFFULL, &is_negative);
     return is_negative && value != 0xFFFFFFFFFFFFFFFFULL ? 0 - value : value;
 }
 
@@ -396,7 +397,7 @@ using ::tacho_compat_wcstoul;
 
 /* ---- Narrow copies with a size ---- */
 
-static inline errno_t strncpy_s(char *to, size_t size, const char *from, size_t most)
+static inline errno_t strncpy_s(char *to, size_t size, const char *from, size_t max_length)
 {
     size_t length = 0;
     if (!to || size == 0 || !from) {
@@ -405,7 +406,7 @@ static inline errno_t strncpy_s(char *to, size_t size, const char *from, size_t 
         }
         return errno = EINVAL;
     }
-    while (length < size && length < most && from[length]) {
+    while (length < size && length < max_length && from[length]) {
         length++;
     }
     if (length < size) {
@@ -413,7 +414,7 @@ static inline errno_t strncpy_s(char *to, size_t size, const char *from, size_t 
         to[length] = 0;
         return 0;
     }
-    if (most == _TRUNCATE) {
+    if (max_length == _TRUNCATE) {
         memmove(to, from, size - 1);
         to[size - 1] = 0;
         return STRUNCATE;
@@ -471,9 +472,9 @@ static inline char *_strdup(const char *text)
 #ifdef __cplusplus
 extern "C++" {
 template <size_t N>
-errno_t wcsncpy_s(WCHAR (&to)[N], const WCHAR *from, size_t most)
+errno_t wcsncpy_s(WCHAR (&to)[N], const WCHAR *from, size_t max_length)
 {
-    return wcsncpy_s(to, N, from, most);
+    return wcsncpy_s(to, N, from, max_length);
 }
 template <size_t N>
 errno_t wcscpy_s(WCHAR (&to)[N], const WCHAR *from)
@@ -481,9 +482,9 @@ errno_t wcscpy_s(WCHAR (&to)[N], const WCHAR *from)
     return wcscpy_s(to, N, from);
 }
 template <size_t N>
-errno_t wcsncat_s(WCHAR (&to)[N], const WCHAR *from, size_t most)
+errno_t wcsncat_s(WCHAR (&to)[N], const WCHAR *from, size_t max_length)
 {
-    return wcsncat_s(to, N, from, most);
+    return wcsncat_s(to, N, from, max_length);
 }
 template <size_t N>
 errno_t wcscat_s(WCHAR (&to)[N], const WCHAR *from)
@@ -491,9 +492,9 @@ errno_t wcscat_s(WCHAR (&to)[N], const WCHAR *from)
     return wcscat_s(to, N, from);
 }
 template <size_t N>
-errno_t strncpy_s(char (&to)[N], const char *from, size_t most)
+errno_t strncpy_s(char (&to)[N], const char *from, size_t max_length)
 {
-    return strncpy_s(to, N, from, most);
+    return strncpy_s(to, N, from, max_length);
 }
 template <size_t N>
 errno_t strcpy_s(char (&to)[N], const char *from)

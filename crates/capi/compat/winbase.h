@@ -73,15 +73,15 @@ static inline void SetLastError(DWORD code)
  */
 static inline void Sleep(DWORD milliseconds)
 {
-    struct timeval left;
-    left.tv_sec = (time_t)(milliseconds / 1000);
-    left.tv_usec = (suseconds_t)(milliseconds % 1000 * 1000);
-    while (select(0, NULL, NULL, NULL, &left) != 0 && errno == EINTR) {
+    struct timeval remaining;
+    remaining.tv_sec = (time_t)(milliseconds / 1000);
+    remaining.tv_usec = (suseconds_t)(milliseconds % 1000 * 1000);
+    while (select(0, NULL, NULL, NULL, &remaining) != 0 && errno == EINTR) {
     }
 }
 
 /* Declares clock_gettime under another name: strict C modes hide it and struct timespec. */
-struct tacho_compat_time {
+struct tacho_compat_timespec {
     long seconds;
     long nanoseconds;
 };
@@ -90,17 +90,18 @@ extern "C"
 #else
 extern
 #endif
-int tacho_compat_clock(int clock, struct tacho_compat_time *time) __asm__("clock_gettime");
+int tacho_compat_clock_gettime(int clock, struct tacho_compat_timespec *time) __asm__("clock_gettime");
 
 /* Reads a clock in units of 100 ns. */
-static inline LONGLONG tacho_compat_units(int clock)
+static inline LONGLONG tacho_compat_clock_100ns(int clock)
 {
-    struct tacho_compat_time now = {0, 0};
-    (void)tacho_compat_clock(clock, &now);
+    struct tacho_compat_timespec now = {0, 0};
+    (void)tacho_compat_clock_gettime(clock, &now);
     return now.seconds * 10000000LL + now.nanoseconds / 100;
 }
 
-/* CLOCK_BOOTTIME, the clock of PerfTimeStamp. */
+/* CLOCK_REALTIME, and CLOCK_BOOTTIME, the clock of PerfTimeStamp. */
+#define TACHO_COMPAT_REALTIME_CLOCK 0
 #define TACHO_COMPAT_BOOT_CLOCK 7
 
 /* Ticks of the performance counter per second. */
@@ -113,14 +114,14 @@ static inline BOOL QueryPerformanceFrequency(LARGE_INTEGER *frequency)
 /* The performance counter: 100 ns since boot. */
 static inline BOOL QueryPerformanceCounter(LARGE_INTEGER *count)
 {
-    count->QuadPart = tacho_compat_units(TACHO_COMPAT_BOOT_CLOCK);
+    count->QuadPart = tacho_compat_clock_100ns(TACHO_COMPAT_BOOT_CLOCK);
     return TRUE;
 }
 
 /* Milliseconds since boot. */
 static inline ULONGLONG GetTickCount64(void)
 {
-    return (ULONGLONG)tacho_compat_units(TACHO_COMPAT_BOOT_CLOCK) / 10000;
+    return (ULONGLONG)tacho_compat_clock_100ns(TACHO_COMPAT_BOOT_CLOCK) / 10000;
 }
 
 static inline DWORD GetTickCount(void)
@@ -129,12 +130,12 @@ static inline DWORD GetTickCount(void)
 }
 
 /* 100 ns from 1601 to 1970. */
-#define TACHO_COMPAT_EPOCH 116444736000000000LL
+#define TACHO_COMPAT_UNIX_EPOCH 116444736000000000LL
 
 /* 100 ns since 1601, UTC. */
 static inline void GetSystemTimeAsFileTime(LPFILETIME time)
 {
-    const ULONGLONG now = (ULONGLONG)(tacho_compat_units(0) + TACHO_COMPAT_EPOCH);
+    const ULONGLONG now = (ULONGLONG)(tacho_compat_clock_100ns(TACHO_COMPAT_REALTIME_CLOCK) + TACHO_COMPAT_UNIX_EPOCH);
     time->dwLowDateTime = (DWORD)now;
     time->dwHighDateTime = (DWORD)(now >> 32);
 }
@@ -213,17 +214,17 @@ extern "C"
 #else
 extern
 #endif
-struct tm *tacho_compat_local(const time_t *seconds, struct tm *parts) __asm__("localtime_r");
+struct tm *tacho_compat_localtime_r(const time_t *seconds, struct tm *parts) __asm__("localtime_r");
 
 /* Converts UTC to local time, with the UTC offset that is in force at that time. */
 static inline BOOL FileTimeToLocalFileTime(const FILETIME *file_time, LPFILETIME local)
 {
     const ULONGLONG units = ((ULONGLONG)file_time->dwHighDateTime << 32) | file_time->dwLowDateTime;
-    const time_t seconds = (time_t)(units / 10000000) - (time_t)(TACHO_COMPAT_EPOCH / 10000000);
+    const time_t seconds = (time_t)(units / 10000000) - (time_t)(TACHO_COMPAT_UNIX_EPOCH / 10000000);
     struct tm parts;
     SYSTEMTIME time;
     ULONGLONG shifted;
-    if (units >> 63 || !tacho_compat_local(&seconds, &parts)) {
+    if (units >> 63 || !tacho_compat_localtime_r(&seconds, &parts)) {
         SetLastError(ERROR_INVALID_PARAMETER);
         return FALSE;
     }

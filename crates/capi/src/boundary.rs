@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::data::CpiDataBlock;
 use crate::failure::{Failure, call, call_or, last_text};
 use crate::handles::{HANDLES, HandleError, HandleKind};
-use crate::instance::{GetResult, Instance, is_supported, parse_minor_code, parse_mode};
+use crate::instance::{GetResult, Instance, check_support, parse_minor_code, parse_mode};
 use crate::{environment, trace_file};
 
 impl HandleKind for Instance {
@@ -180,7 +180,7 @@ pub extern "C" fn CpiGetCurrentMode(handle: *mut c_void) -> u32 {
 // SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn IsCpiSupported() -> c_int {
-    call_or(|_| 0, || is_supported().map(|()| 1))
+    call_or(|_| 0, || check_support().map(|()| 1))
 }
 
 /// The name of a return code, or a sentence if the code is unknown.

@@ -38,7 +38,7 @@ thread_local! {
 }
 
 /// Stores the message of a failure for the calling thread.
-fn store(text: &str) {
+fn set_last_text(text: &str) {
     // While a thread ends, its thread-local variables may have been destroyed already.
     let _ = LAST_TEXT.try_with(|last| {
         let mut last = last.borrow_mut();
@@ -76,7 +76,7 @@ pub(crate) fn call_or<T>(on_failure: impl FnOnce(Code) -> T, body: impl FnOnce()
             )
         }
     };
-    store(&failure.text);
+    set_last_text(&failure.text);
     on_failure(failure.code)
 }
 

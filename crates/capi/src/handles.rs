@@ -19,7 +19,7 @@ const FIRST_HANDLE: usize = 4096;
 
 /// The difference between consecutive handles. Keeps bits 0 and 1 clear: in the events of compat/tacho_event.h, bit 0 marks
 /// the handle as an event, and bit 1 means manual reset.
-const STEP: usize = 4;
+const HANDLE_STEP: usize = 4;
 
 /// The type of the object that a handle refers to.
 pub(crate) trait HandleKind: Any + Send + Sync {
@@ -94,7 +94,7 @@ impl Table {
         match self.entries.get(&number) {
             Some(entry) => entry.object(),
             None if number == 0 => Err(HandleError::Null),
-            None if (FIRST_HANDLE..self.next).contains(&number) && number.is_multiple_of(STEP) => {
+            None if (FIRST_HANDLE..self.next).contains(&number) && number.is_multiple_of(HANDLE_STEP) => {
                 Err(HandleError::Closed)
             }
             None => Err(HandleError::Unknown),
@@ -119,7 +119,7 @@ impl Handles {
     pub(crate) fn add<K: HandleKind>(&self, object: K) -> Result<*mut c_void, HandleError> {
         let mut table = self.write();
         let number = table.next;
-        table.next = number.checked_add(STEP).ok_or(HandleError::Exhausted)?;
+        table.next = number.checked_add(HANDLE_STEP).ok_or(HandleError::Exhausted)?;
         table.entries.insert(number, Entry { object: Arc::new(object), kind: K::NAME });
         Ok(without_provenance_mut(number))
     }
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(text(&handles, without_provenance_mut(second.addr() + 1)), Err(HandleError::Unknown));
         let fourth = handles.add("4").expect("a handle");
         for handle in [first, second, third, fourth] {
-            let is_plain = handle.addr() >= FIRST_HANDLE && handle.addr().is_multiple_of(STEP);
+            let is_plain = handle.addr() >= FIRST_HANDLE && handle.addr().is_multiple_of(HANDLE_STEP);
             assert!(is_plain, "no handle looks like an event");
         }
         assert!(![first, second, third].contains(&fourth), "no handle is issued twice");

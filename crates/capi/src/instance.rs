@@ -29,7 +29,7 @@ pub(crate) type GetResult = (Option<*const CpiDataBlock>, Result<(), Failure>);
 ///
 /// Raw CPI is measured by default. If the mode has only [`Mode::ON_THREAD`] and processors may not be counted, the thread is
 /// measured alone.
-fn measure<T>(mode: Mode, new: impl Fn(Mode) -> Result<T, Error>) -> Result<T, Error> {
+fn start_measurement<T>(mode: Mode, new: impl Fn(Mode) -> Result<T, Error>) -> Result<T, Error> {
     match new(mode | Mode::RAW) {
         Err(error)
             if !mode.has_processors()
@@ -64,7 +64,7 @@ pub(crate) fn parse_minor_code(minor_code: i32) -> Result<u8, Failure> {
 }
 
 /// Succeeds if this machine counts cycles and instructions and this process has access to the counters.
-pub(crate) fn is_supported() -> Result<(), Failure> {
+pub(crate) fn check_support() -> Result<(), Failure> {
     // Counting the calling thread needs the least privilege. If that fails, counting processors may still work.
     match Cpi::new(Mode::ON_THREAD) {
         Ok(_) => Ok(()),
@@ -76,7 +76,7 @@ impl Instance {
     pub(crate) fn new(bits: u32) -> Result<Self, Failure> {
         let mode = parse_mode(bits)?;
         trace_file::open_from_environment()?;
-        let state = State { cpi: measure(mode, Cpi::new)?, data: CpiDataBlock::boxed() };
+        let state = State { cpi: start_measurement(mode, Cpi::new)?, data: CpiDataBlock::boxed() };
         Ok(Self { state: Mutex::new(state) })
     }
 
@@ -177,7 +177,9 @@ mod tests {
     #[test]
     fn the_thread_is_measured_alone_if_processors_may_not_be_counted() {
         let measure_without_processors = |mode: Mode, kind: ErrorKind| {
-            measure(mode, |mode| if mode.has_processors() { Err(Error::new(kind, "no")) } else { Ok(mode) })
+            start_measurement(mode, |mode| {
+                if mode.has_processors() { Err(Error::new(kind, "no")) } else { Ok(mode) }
+            })
         };
         for kind in [ErrorKind::AccessDenied, ErrorKind::Blocked] {
             assert_eq!(measure_without_processors(Mode::ON_THREAD, kind), Ok(Mode::ON_THREAD));
@@ -197,7 +199,7 @@ mod tests {
         }
         let other = measure_without_processors(Mode::ON_THREAD, ErrorKind::TooManyFiles);
         assert_eq!(other.expect_err("no fallback").kind(), ErrorKind::TooManyFiles);
-        assert_eq!(measure(Mode::ON_THREAD, Ok), Ok(Mode::ON_THREAD | Mode::RAW));
+        assert_eq!(start_measurement(Mode::ON_THREAD, Ok), Ok(Mode::ON_THREAD | Mode::RAW));
     }
 
     #[test]

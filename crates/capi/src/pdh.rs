@@ -35,17 +35,17 @@ fn call(body: impl FnOnce() -> Result<()>) -> i32 {
 
 /// Like [`call`], for another result type: `from_status` converts the status to it.
 fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
-    let failed = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
+    let failure_status = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
     // Discards the reason of an earlier call.
-    machine::take_failure();
+    machine::take_connection_failure();
     call_or(
-        |_| from_status(failed.get()),
+        |_| from_status(failure_status.get()),
         || match body() {
             Ok(()) => Ok(from_status(PdhStatus::SUCCESS)),
             // A buffer that is too small is not an error: callers query the required size in this way.
             Err(PdhStatus::MORE_DATA) => Ok(from_status(PdhStatus::MORE_DATA)),
             Err(status) => {
-                failed.set(status);
+                failure_status.set(status);
                 Err(Failure::new(Code::PU_FAILURE, message(status)))
             }
         },
@@ -55,7 +55,7 @@ fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Res
 /// The name of a status, and why the call failed. If another machine could not be reached, also what to do.
 fn message(status: PdhStatus) -> String {
     let is_of_machine = matches!(status, PdhStatus::NO_MACHINE | PdhStatus::CANNOT_CONNECT_MACHINE);
-    match machine::take_failure().filter(|_| is_of_machine) {
+    match machine::take_connection_failure().filter(|_| is_of_machine) {
         Some(reason) => format!("{status}: {reason}"),
         None => match status.meaning() {
             Some(meaning) => format!("{status}: {meaning}"),

@@ -7,6 +7,7 @@ mod api_error;
 mod boundary;
 mod consumer;
 mod control;
+mod encoding;
 mod instance_block;
 pub(crate) mod machine;
 mod memory;

@@ -11,15 +11,15 @@ use crate::target::Protocol;
 /// at most 2,000 by default. A single OTLP metric with more values is not split.
 pub(crate) const MAX_POINTS: usize = 2_000;
 
-/// Attributes of all series of an export.
+/// Where the samples of an export come from; all its series have these attributes.
 #[derive(Clone, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct SampleOrigin {
     /// The name of the machine.
     pub(crate) host: String,
     /// The name of the service.
     pub(crate) service: String,
     /// When the machine was booted.
-    pub(crate) boot: FileTime,
+    pub(crate) boot_time: FileTime,
 }
 
 /// Encodes samples. Consecutive bodies can be concatenated, because in both protocols a request is a repeated protobuf
@@ -31,7 +31,7 @@ pub(crate) enum Encoder {
 }
 
 impl Encoder {
-    pub(crate) fn new(protocol: Protocol, origin: &Origin) -> Self {
+    pub(crate) fn new(protocol: Protocol, origin: &SampleOrigin) -> Self {
         match protocol {
             Protocol::RemoteWrite => Self::RemoteWrite(RemoteWriteEncoder::new(origin)),
             Protocol::Otlp => Self::Otlp(OtlpEncoder::new(origin)),

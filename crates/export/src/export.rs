@@ -11,7 +11,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_metrics::{MetricReader, MetricsOptions};
 use tachograph_perflib::{Query, Registry};
 
-use crate::encoder::{Encoder, Origin};
+use crate::encoder::{Encoder, SampleOrigin};
 use crate::error::ExportError;
 use crate::queue::Queue;
 use crate::sender::{Sender, SharedCounts};
@@ -58,7 +58,7 @@ pub struct Export {
     reader: MetricReader,
     targets: Vec<TargetState>,
     /// The time of the last sample.
-    last: Option<FileTime>,
+    last_sample: Option<FileTime>,
     notify: Notify,
 }
 
@@ -69,7 +69,7 @@ struct TargetState {
     queue: Arc<Queue>,
     counts: Arc<SharedCounts>,
     /// Samples that could not be written to the queue.
-    unwritten: u64,
+    unwritten_samples: u64,
 }
 
 /// The numbers of samples for a receiver, by outcome.
@@ -98,10 +98,10 @@ impl Export {
     /// If the counters cannot be queried, a queue cannot be opened or is in use, or the certificates cannot be used.
     pub fn start(registry: &Arc<Registry>, options: ExportOptions) -> Result<Self, ExportError> {
         let reader = MetricReader::new(registry, options.metrics).map_err(ExportError::Counters)?;
-        let origin = Origin {
+        let origin = SampleOrigin {
             host: registry.machine().trim_start_matches('\\').to_owned(),
             service: options.service,
-            boot: options.boot_time,
+            boot_time: options.boot_time,
         };
         let mut targets: Vec<TargetState> = Vec::new();
         for target in options.targets {
@@ -123,9 +123,9 @@ impl Export {
                 .spawn(move || sender.run())
                 .map_err(ExportError::Thread)?;
             let encoder = Encoder::new(target.protocol(), &origin);
-            targets.push(TargetState { target, encoder, queue, counts, unwritten: 0 });
+            targets.push(TargetState { target, encoder, queue, counts, unwritten_samples: 0 });
         }
-        Ok(Self { reader, targets, last: None, notify: options.notify })
+        Ok(Self { reader, targets, last_sample: None, notify: options.notify })
     }
 
     /// The paths that the query for [`push`](Self::push) must have.
@@ -146,9 +146,9 @@ impl Export {
     }
 
     fn end_sample(&mut self, at: FileTime) {
-        self.last = Some(at);
+        self.last_sample = Some(at);
         for state in &mut self.targets {
-            let TargetState { target, encoder, queue, unwritten, .. } = state;
+            let TargetState { target, encoder, queue, unwritten_samples, .. } = state;
             // Only the last body of a sample carries its count, so each body is written when the next one is known.
             let mut pending: Vec<u8> = Vec::new();
             let mut outcome = Ok(());
@@ -164,13 +164,13 @@ impl Export {
             });
             write(&pending, 1);
             if let Err(error) = outcome {
-                if *unwritten == 0 {
+                if *unwritten_samples == 0 {
                     let folder = queue.folder().display();
                     (self.notify)(&format!(
                         "{target}: cannot write to {folder}: {error}; samples are dropped"
                     ));
                 }
-                *unwritten += 1;
+                *unwritten_samples += 1;
             }
         }
     }
@@ -183,27 +183,27 @@ impl Export {
                 target: state.target.clone(),
                 sent: counts.sent,
                 refused: counts.refused,
-                dropped: counts.dropped + state.queue.dropped() + state.unwritten,
-                waiting: state.queue.waiting().samples,
+                dropped: counts.dropped + state.queue.dropped() + state.unwritten_samples,
+                waiting: state.queue.backlog().samples,
                 queue: state.queue.folder().to_owned(),
             }
         };
         self.targets.iter().map(summary).collect()
     }
 
-    /// Ends all series, and waits until everything is sent, at most for `time`. Unsent samples stay in the queues.
-    pub fn finish(mut self, time: Duration) -> Vec<ExportSummary> {
-        if let Some(last) = self.last {
+    /// Ends all series, and waits until everything is sent, at most for `max_wait`. Unsent samples stay in the queues.
+    pub fn finish(mut self, max_wait: Duration) -> Vec<ExportSummary> {
+        if let Some(last) = self.last_sample {
             self.end_sample(last.saturating_add(FileTime::PER_MILLISECOND));
         }
-        let deadline = Instant::now() + time;
+        let deadline = Instant::now() + max_wait;
         for state in &self.targets {
             state.queue.close(deadline);
         }
         for state in &self.targets {
             // A request in flight is not awaited; the next export sends its samples again.
             state.counts.wait_for_end(deadline + Duration::from_millis(100));
-            if let Err(error) = state.queue.tidy() {
+            if let Err(error) = state.queue.remove_sent_segments() {
                 (self.notify)(&format!("{}: {error}", state.queue.folder().display()));
             }
         }

@@ -4,7 +4,7 @@
 //! oldest segment was sent. A segment is a sequence of entries:
 //!
 //! ```text
-//! bytes: u32  raw_bytes: u32  samples: u32  crc: u32  body: [u8; bytes], compressed with zstd
+//! body_bytes: u32  uncompressed_bytes: u32  samples: u32  crc: u32  body: [u8; body_bytes], compressed with zstd
 //! ```
 //!
 //! in little endian; `crc` is the CRC-32 of the three words before it and of the body. `samples` is 1 in the last body
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::IgnorePoison;
 
 use crate::error::ExportError;
-use files::{Cursor, Header};
+use files::{Cursor, EntryHeader};
 use state::State;
 
 /// A segment that has reached this size gets no more entries.
@@ -31,7 +31,7 @@ const SEGMENT_BYTES: u64 = 4 << 20;
 /// The lowest value of a queue's `max_bytes`, so that several segments fit.
 pub(crate) const MIN_BYTES: u64 = 4 * SEGMENT_BYTES;
 /// The maximum size of the body of an entry, both compressed and uncompressed.
-const MAX_BODY: usize = 64 << 20;
+const MAX_BODY_BYTES: usize = 64 << 20;
 /// A batch whose body has reached this size gets no more entries.
 const BATCH_BYTES: usize = 1 << 20;
 
@@ -60,9 +60,9 @@ pub(crate) struct Batch {
     end: Cursor,
 }
 
-/// What is waiting in a queue.
+/// The samples that wait in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct Backlog {
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
 }
@@ -104,19 +104,19 @@ impl Queue {
     }
 
     /// Returns the next batch; waits for one if the queue is empty. `None` if the queue was closed and is empty, or if
-    /// its deadline has passed. With `is_single`, the batch has one entry. The batch stays in the queue until
+    /// its deadline has passed. The batch has at most `max_entries` entries. It stays in the queue until
     /// [`remove`](Self::remove) is called.
-    pub(crate) fn next(&self, is_single: bool) -> io::Result<Option<Batch>> {
+    pub(crate) fn next(&self, max_entries: usize) -> io::Result<Option<Batch>> {
         let mut state = self.state.lock().ignore_poison();
         loop {
             if state.is_expired() {
                 return Ok(None);
             }
-            let batch = state.batch(&self.folder, if is_single { 1 } else { usize::MAX })?;
+            let batch = state.next_batch(&self.folder, max_entries)?;
             if batch.entries > 0 {
                 return Ok(Some(batch));
             }
-            if state.close_by.is_some() {
+            if state.is_closed() {
                 return Ok(None);
             }
             state = self.changed.wait(state).ignore_poison();
@@ -143,38 +143,38 @@ impl Queue {
         std::mem::take(&mut self.state.lock().ignore_poison().dropped)
     }
 
-    /// What is waiting.
-    pub(crate) fn waiting(&self) -> Waiting {
-        self.state.lock().ignore_poison().waiting()
+    /// The samples that wait in the queue.
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.state.lock().ignore_poison().backlog()
     }
 
     /// Closes the queue: [`next`](Self::next) returns `None` once the queue is empty, or from `deadline` on.
     pub(crate) fn close(&self, deadline: Instant) {
-        self.state.lock().ignore_poison().close_by = Some(deadline);
+        self.state.lock().ignore_poison().deadline = Some(deadline);
         self.changed.notify_all();
     }
 
-    /// Waits for `time`. Once the queue is closed, waits at most for another `time_if_closed`, and not beyond the
+    /// Waits for `pause`. Once the queue is closed, waits at most for another `max_pause_if_closed`, and not beyond the
     /// deadline. Returns false if the deadline has passed.
-    pub(crate) fn wait(&self, time: Duration, time_if_closed: Duration) -> bool {
-        let until = Instant::now() + time;
+    pub(crate) fn wait(&self, pause: Duration, max_pause_if_closed: Duration) -> bool {
+        let until = Instant::now() + pause;
         let mut state = self.state.lock().ignore_poison();
-        while state.close_by.is_none() {
+        while state.deadline.is_none() {
             let Some(rest) = until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
             else {
                 return true;
             };
             state = self.changed.wait_timeout(state, rest).ignore_poison().0;
         }
-        let end = state.close_by.unwrap_or(until).min(Instant::now() + time_if_closed.min(time));
+        let end = state.deadline.unwrap_or(until).min(Instant::now() + max_pause_if_closed.min(pause));
         drop(state);
         std::thread::sleep(end.saturating_duration_since(Instant::now()));
         !self.state.lock().ignore_poison().is_expired()
     }
 
     /// Removes all segments if the queue is empty.
-    pub(crate) fn tidy(&self) -> io::Result<()> {
-        self.state.lock().ignore_poison().tidy(&self.folder)
+    pub(crate) fn remove_sent_segments(&self) -> io::Result<()> {
+        self.state.lock().ignore_poison().remove_sent_segments(&self.folder)
     }
 
     /// The folder.
@@ -184,7 +184,7 @@ impl Queue {
 }
 
 impl Batch {
-    fn add(&mut self, header: Header, body: &[u8], end: Cursor) {
+    fn add(&mut self, header: EntryHeader, body: &[u8], end: Cursor) {
         self.body.extend_from_slice(body);
         self.samples += u64::from(header.samples);
         self.entries += 1;

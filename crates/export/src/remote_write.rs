@@ -4,66 +4,66 @@ use prost::encoding;
 use tachograph_counters::civil::FileTime;
 use tachograph_metrics::{Label as MetricLabel, Point};
 
-use crate::encoder::{MAX_POINTS, Origin};
-use crate::tracker::Tracker;
+use crate::encoder::{MAX_POINTS, SampleOrigin};
+use crate::tracker::SeriesTracker;
 use crate::wire::{Label, Sample, TimeSeries};
 
 /// The bits of the NaN that marks a series as stale. Without this mark, queries would return the last value for another
 /// five minutes.
-const STALE: u64 = 0x7ff0_0000_0000_0002;
+const STALE_NAN: u64 = 0x7ff0_0000_0000_0002;
 
 /// The field number of `WriteRequest.timeseries`.
-const TIME_SERIES: u32 = 1;
+const TIME_SERIES_FIELD: u32 = 1;
 
 #[derive(Debug)]
 pub(crate) struct RemoteWriteEncoder {
-    tracker: Tracker,
+    tracker: SeriesTracker,
     /// The labels that are added to each series unless it has a label of the same name.
-    common: [Label; 2],
+    common_labels: [Label; 2],
     /// The series of each metric, with the indexes of the tracker.
     metrics: Vec<Vec<TimeSeries>>,
     /// The series that ended with this sample.
-    ended: Vec<TimeSeries>,
+    ended_series: Vec<TimeSeries>,
     body: Vec<u8>,
 }
 
 impl RemoteWriteEncoder {
-    pub(crate) fn new(origin: &Origin) -> Self {
+    pub(crate) fn new(origin: &SampleOrigin) -> Self {
         let label = |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
         Self {
-            tracker: Tracker::new(origin.boot),
-            common: [label("instance", &origin.host), label("job", &origin.service)],
+            tracker: SeriesTracker::new(origin.boot_time),
+            common_labels: [label("instance", &origin.host), label("job", &origin.service)],
             metrics: Vec::new(),
-            ended: Vec::new(),
+            ended_series: Vec::new(),
             body: Vec::new(),
         }
     }
 
     pub(crate) fn push(&mut self, point: &Point<'_>, at: FileTime) {
-        let index = self.tracker.observe(point);
-        if index.is_new_metric {
+        let observed = self.tracker.observe(point);
+        if observed.is_new_metric {
             self.metrics.push(Vec::new());
         }
-        let metric = &mut self.metrics[index.metric];
-        if index.is_new {
-            let labels = labels(point.family.sample_name(), point.labels, &self.common);
+        let metric = &mut self.metrics[observed.metric];
+        if observed.is_new_series {
+            let labels = series_labels(point.family.sample_name(), point.labels, &self.common_labels);
             metric.push(TimeSeries { labels, samples: vec![Sample::default()] });
         }
         let sample = Sample { value: point.number.as_double(), timestamp: milliseconds(at) };
-        metric[index.series].samples[0] = sample;
+        metric[observed.series].samples[0] = sample;
     }
 
     pub(crate) fn end_sample(&mut self, at: FileTime, mut write: impl FnMut(&[u8])) {
-        let Self { tracker, metrics, ended, body, .. } = self;
+        let Self { tracker, metrics, ended_series, body, .. } = self;
         tracker.end_sample(at, |metric, series| {
             let mut series = metrics[metric].swap_remove(series);
-            let (value, timestamp) = (f64::from_bits(STALE), milliseconds(at));
+            let (value, timestamp) = (f64::from_bits(STALE_NAN), milliseconds(at));
             series.samples[0] = Sample { value, timestamp };
-            ended.push(series);
+            ended_series.push(series);
         });
         let mut points = 0;
-        for series in metrics.iter().flatten().chain(&*ended) {
-            encoding::message::encode(TIME_SERIES, series, body);
+        for series in metrics.iter().flatten().chain(&*ended_series) {
+            encoding::message::encode(TIME_SERIES_FIELD, series, body);
             points += 1;
             if points % MAX_POINTS == 0 {
                 write(body);
@@ -74,12 +74,12 @@ impl RemoteWriteEncoder {
             write(body);
             body.clear();
         }
-        ended.clear();
+        ended_series.clear();
     }
 }
 
 /// All labels of a series, sorted by name. Empty labels are omitted, because Prometheus treats them as absent.
-fn labels(name: &str, own: &[MetricLabel], common: &[Label]) -> Vec<Label> {
+fn series_labels(name: &str, own: &[MetricLabel], common: &[Label]) -> Vec<Label> {
     let mut labels = vec![Label { name: "__name__".to_owned(), value: name.to_owned() }];
     let with_value = own.iter().filter(|(_, value)| !value.is_empty());
     labels.extend(

@@ -20,17 +20,21 @@ use crate::target::{Authorization, Protocol, Target};
 use crate::wire::ExportResponse;
 
 /// The longest time for one request.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The shortest and the longest pause between attempts.
-const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(10)];
+/// The shortest pause between attempts. Each pause is twice as long as the one before.
+const MIN_PAUSE: Duration = Duration::from_millis(250);
+/// The longest pause between attempts.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
+/// The number of attempts to send a batch of several entries before its entries are sent one by one.
+const MAX_BATCH_ATTEMPTS: u32 = 6;
 /// The longest pause that a receiver can request (`Retry-After`).
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// The maximum number of bytes that are read of a response.
-const MAX_ANSWER: u64 = 4 << 10;
+const MAX_RESPONSE_BYTES: u64 = 4 << 10;
 
-/// The numbers of samples by outcome.
+/// The numbers of samples by outcome, and whether the thread that counts them has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Samples that the receiver accepted.
@@ -40,7 +44,7 @@ pub(crate) struct Counts {
     /// Samples that were dropped because the queue was full or damaged.
     pub(crate) dropped: u64,
     /// Whether the sender thread has ended.
-    is_ended: bool,
+    has_ended: bool,
 }
 
 /// The counts of a sender thread, which other threads read.
@@ -64,7 +68,7 @@ impl SharedCounts {
     /// Waits until the sender thread has ended, at most until `deadline`.
     pub(crate) fn wait_for_end(&self, deadline: Instant) {
         let mut counts = self.counts.lock().ignore_poison();
-        while !counts.is_ended {
+        while !counts.has_ended {
             let Some(rest) = deadline.checked_duration_since(Instant::now()) else { return };
             counts = self.changed.wait_timeout(counts, rest).ignore_poison().0;
         }
@@ -84,29 +88,29 @@ pub(crate) struct Sender {
     has_reported_rejected_points: AtomicBool,
 }
 
-/// The number of attempts to send a batch of several entries before its entries are sent one by one.
-const MAX_ATTEMPTS: u32 = 6;
-
 /// The outcome of sending a batch, after as many attempts as necessary.
-enum Outcome {
+enum BatchOutcome {
     Accepted,
     /// The receiver will never accept the batch.
     Refused(String),
-    /// [`MAX_ATTEMPTS`] attempts failed.
-    Failing,
+    /// [`MAX_BATCH_ATTEMPTS`] attempts failed.
+    Failed,
     /// The queue was full, and dropped the batch.
     Dropped,
-    /// The queue is closed and its deadline has passed.
-    Ended,
+    /// The queue is closed, and its deadline has passed.
+    Closed,
 }
 
 /// The result of one attempt to send a batch.
-enum Answer {
+enum PostOutcome {
     Accepted,
     /// The receiver will never accept this body.
     Refused(String),
-    /// The receiver may accept the body later: the reason, and the pause that the receiver requested, if any.
-    Later(String, Option<Duration>),
+    /// The receiver may accept the body later. `retry_after` is the pause that it requested, if any.
+    Retry {
+        reason: String,
+        retry_after: Option<Duration>,
+    },
 }
 
 impl Sender {
@@ -130,7 +134,7 @@ impl Sender {
             .http_status_as_error(false)
             .max_redirects(0)
             .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_global(Some(TIMEOUT))
+            .timeout_global(Some(REQUEST_TIMEOUT))
             .tls_config(tls.build())
             .user_agent(concat!("tachograph/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -156,46 +160,46 @@ impl Sender {
     pub(crate) fn run(self) {
         self.send_all();
         self.count_dropped();
-        self.counts.update(|counts| counts.is_ended = true);
+        self.counts.update(|counts| counts.has_ended = true);
     }
 
     fn send_all(&self) {
         // If a batch fails, its entries are sent one by one, so that one bad sample does not lose the others. This is
         // the number of such entries that are left.
-        let mut singles_left = 0;
-        let mut has_failed = false;
+        let mut single_entries_left = 0;
+        let mut has_reported_read_error = false;
         loop {
-            let batch = match self.queue.next(singles_left > 0) {
+            let batch = match self.queue.next(if single_entries_left > 0 { 1 } else { usize::MAX }) {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return,
                 Err(error) => {
-                    if !std::mem::replace(&mut has_failed, true) {
+                    if !std::mem::replace(&mut has_reported_read_error, true) {
                         let folder = self.queue.folder().display();
-                        self.say(&format!("cannot read the queue in {folder}, will retry: {error}"));
+                        self.report(&format!("cannot read the queue in {folder}, will retry: {error}"));
                     }
-                    if !self.queue.wait(PAUSES[1], PAUSES[0]) {
+                    if !self.queue.wait(MAX_PAUSE, MIN_PAUSE) {
                         return;
                     }
                     continue;
                 }
             };
             match self.send(&batch) {
-                Outcome::Ended => return,
-                Outcome::Dropped => {}
-                Outcome::Accepted => self.counts.update(|counts| counts.sent += batch.samples),
-                Outcome::Refused(_) | Outcome::Failing if batch.entries > 1 => {
-                    singles_left = batch.entries;
+                BatchOutcome::Closed => return,
+                BatchOutcome::Dropped => {}
+                BatchOutcome::Accepted => self.counts.update(|counts| counts.sent += batch.samples),
+                BatchOutcome::Refused(_) | BatchOutcome::Failed if batch.entries > 1 => {
+                    single_entries_left = batch.entries;
                     continue;
                 }
-                Outcome::Failing => continue,
-                Outcome::Refused(reason) => {
+                BatchOutcome::Failed => continue,
+                BatchOutcome::Refused(reason) => {
                     if self.counts.get().refused == 0 {
-                        self.say(&format!("a sample was refused: {reason}"));
+                        self.report(&format!("a sample was refused: {reason}"));
                     }
                     self.counts.update(|counts| counts.refused += batch.samples);
                 }
             }
-            singles_left = singles_left.saturating_sub(batch.entries);
+            single_entries_left = single_entries_left.saturating_sub(batch.entries);
             // If the position cannot be written, the next process sends the batch again.
             let _ = self.queue.remove(&batch);
             self.count_dropped();
@@ -203,7 +207,7 @@ impl Sender {
     }
 
     /// Sends a batch repeatedly until there is an outcome.
-    fn send(&self, batch: &Batch) -> Outcome {
+    fn send(&self, batch: &Batch) -> BatchOutcome {
         let body = match self.target.protocol() {
             Protocol::RemoteWrite => {
                 snap::raw::Encoder::new().compress_vec(&batch.body).map_err(|error| error.to_string())
@@ -212,46 +216,46 @@ impl Sender {
         };
         let body = match body {
             Ok(body) => body,
-            Err(reason) => return Outcome::Refused(reason),
+            Err(reason) => return BatchOutcome::Refused(reason),
         };
-        let mut pause = PAUSES[0];
-        let mut since = None;
+        let mut pause = MIN_PAUSE;
+        let mut failing_since = None;
         for attempt in 1_u32.. {
             match self.post(&body) {
-                Answer::Accepted => {
-                    if let Some(since) = since {
-                        self.say_recovered(since);
+                PostOutcome::Accepted => {
+                    if let Some(since) = failing_since {
+                        self.report_recovery(since);
                     }
-                    return Outcome::Accepted;
+                    return BatchOutcome::Accepted;
                 }
-                Answer::Refused(reason) => return Outcome::Refused(reason),
-                Answer::Later(reason, requested) => {
-                    if since.is_none() {
-                        since = Some(Instant::now());
-                        self.say(&format!(
+                PostOutcome::Refused(reason) => return BatchOutcome::Refused(reason),
+                PostOutcome::Retry { reason, retry_after } => {
+                    if failing_since.is_none() {
+                        failing_since = Some(Instant::now());
+                        self.report(&format!(
                             "{reason}; samples wait in {} until the receiver accepts them",
                             self.queue.folder().display()
                         ));
                     }
                     self.count_dropped();
-                    if !self.queue.wait(requested.unwrap_or(pause).max(pause), PAUSES[0]) {
-                        return Outcome::Ended;
+                    if !self.queue.wait(retry_after.unwrap_or(pause).max(pause), MIN_PAUSE) {
+                        return BatchOutcome::Closed;
                     }
-                    pause = (pause * 2).min(PAUSES[1]);
+                    pause = (pause * 2).min(MAX_PAUSE);
                     if !self.queue.has(batch) {
-                        return Outcome::Dropped;
+                        return BatchOutcome::Dropped;
                     }
                     // The receiver may fail because of the size of the batch or because of one of its samples.
-                    if batch.entries > 1 && attempt >= MAX_ATTEMPTS {
-                        return Outcome::Failing;
+                    if batch.entries > 1 && attempt >= MAX_BATCH_ATTEMPTS {
+                        return BatchOutcome::Failed;
                     }
                 }
             }
         }
-        Outcome::Ended
+        BatchOutcome::Closed
     }
 
-    fn post(&self, body: &[u8]) -> Answer {
+    fn post(&self, body: &[u8]) -> PostOutcome {
         let mut request =
             self.agent.post(self.target.url().clone()).header("Content-Type", "application/x-protobuf");
         request = match self.target.protocol() {
@@ -265,30 +269,28 @@ impl Sender {
         }
         let mut response = match request.send(body) {
             Ok(response) => response,
-            Err(error) => return Answer::Later(error.to_string(), None),
+            Err(error) => return PostOutcome::Retry { reason: error.to_string(), retry_after: None },
         };
         let status = response.status();
         let retry_after =
             response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
-        let mut text = Vec::new();
+        let mut response_body = Vec::new();
         // The connection is reused only if the whole response was read.
-        let _ = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut text);
+        let _ = response.body_mut().as_reader().take(MAX_RESPONSE_BYTES).read_to_end(&mut response_body);
         if status.is_success() {
             if self.target.protocol() == Protocol::Otlp {
-                self.report_rejected_points(&text);
+                self.report_rejected_points(&response_body);
             }
-            return Answer::Accepted;
+            return PostOutcome::Accepted;
         }
-        let reason = format!("{status}: {}", one_line(&text));
+        let reason = format!("{status}: {}", first_line(&response_body));
         let is_temporary = matches!(
             status,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY
         );
         if status.is_server_error() || is_temporary {
-            return Answer::Later(
-                reason,
-                retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)),
-            );
+            let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER));
+            return PostOutcome::Retry { reason, retry_after };
         }
         // The user can correct these errors, so the samples stay in the queue.
         let is_misconfigured = matches!(
@@ -299,21 +301,22 @@ impl Sender {
                 | StatusCode::PROXY_AUTHENTICATION_REQUIRED
         );
         if is_misconfigured || status.is_redirection() {
-            return Answer::Later(reason, Some(PAUSES[1]));
+            return PostOutcome::Retry { reason, retry_after: Some(MAX_PAUSE) };
         }
-        Answer::Refused(reason)
+        PostOutcome::Refused(reason)
     }
 
     /// Reports, only once, that a collector accepted a request but rejected some of its points.
-    fn report_rejected_points(&self, answer: &[u8]) {
-        let Some(partial) = ExportResponse::decode(answer).ok().and_then(|answer| answer.partial_success)
+    fn report_rejected_points(&self, body: &[u8]) {
+        let Some(partial) = ExportResponse::decode(body).ok().and_then(|response| response.partial_success)
         else {
             return;
         };
-        let is_rejected = partial.rejected_data_points > 0;
-        if is_rejected && !self.has_reported_rejected_points.swap(true, Ordering::Relaxed) {
-            let (points, reason) = (partial.rejected_data_points, one_line(partial.error_message.as_bytes()));
-            self.say(&format!("{points} points of a sample were rejected: {reason}"));
+        let has_rejected_points = partial.rejected_data_points > 0;
+        if has_rejected_points && !self.has_reported_rejected_points.swap(true, Ordering::Relaxed) {
+            let (points, reason) =
+                (partial.rejected_data_points, first_line(partial.error_message.as_bytes()));
+            self.report(&format!("{points} points of a sample were rejected: {reason}"));
         }
     }
 
@@ -323,7 +326,7 @@ impl Sender {
             return;
         }
         if self.counts.get().dropped == 0 {
-            self.say(&format!(
+            self.report(&format!(
                 "the queue in {} is full or damaged: the oldest samples are dropped",
                 self.queue.folder().display()
             ));
@@ -331,13 +334,13 @@ impl Sender {
         self.counts.update(|counts| counts.dropped += dropped);
     }
 
-    fn say_recovered(&self, since: Instant) {
+    fn report_recovery(&self, since: Instant) {
         let seconds = since.elapsed().as_secs_f64();
-        let waiting = self.queue.waiting().samples;
-        self.say(&format!("accepts samples again after {seconds:.1} s; {waiting} samples are waiting"));
+        let waiting = self.queue.backlog().samples;
+        self.report(&format!("accepts samples again after {seconds:.1} s; {waiting} samples are waiting"));
     }
 
-    fn say(&self, text: &str) {
+    fn report(&self, text: &str) {
         (self.notify)(&format!("{}: {text}", self.target));
     }
 }
@@ -349,7 +352,7 @@ fn gzip(body: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// The first non-empty line of a response, shortened and without control characters.
-fn one_line(text: &[u8]) -> String {
+fn first_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
     line.trim().chars().filter(|c| !c.is_control()).take(200).collect()

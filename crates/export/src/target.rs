@@ -73,14 +73,14 @@ impl Target {
 
     /// The name of the folder of this target's queue.
     pub(crate) fn folder_name(&self) -> String {
-        let text = format!("{}={}", self.protocol.name(), self.url);
+        let with_query = format!("{}={}", self.protocol.name(), self.url);
         let readable: String = self
             .to_string()
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
             .take(100)
             .collect();
-        format!("{readable}-{:08x}", crc32fast::hash(text.as_bytes()))
+        format!("{readable}-{:08x}", crc32fast::hash(with_query.as_bytes()))
     }
 }
 
@@ -88,8 +88,8 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self.url.to_string();
-        let shown = url.split_once('?').map_or(&*url, |(before, _)| before);
-        write!(f, "{}={shown}", self.protocol.name())
+        let without_query = url.split_once('?').map_or(&*url, |(before, _)| before);
+        write!(f, "{}={without_query}", self.protocol.name())
     }
 }
 
@@ -97,12 +97,12 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = "write prometheus=URL or otlp=URL, such as prometheus=http://localhost:9090";
-        let (name, url) = text.split_once('=').ok_or(form)?;
+        let expected = "write prometheus=URL or otlp=URL, such as prometheus=http://localhost:9090";
+        let (name, url) = text.split_once('=').ok_or(expected)?;
         let protocol = match name.trim() {
             name if name.eq_ignore_ascii_case("prometheus") => Protocol::RemoteWrite,
             name if name.eq_ignore_ascii_case("otlp") => Protocol::Otlp,
-            other => return Err(format!("'{other}' is not a protocol: {form}")),
+            other => return Err(format!("'{other}' is not a protocol: {expected}")),
         };
         let url: Uri = url.trim().parse().map_err(|error| format!("'{url}' is not a URL: {error}"))?;
         if !matches!(url.scheme_str(), Some("http" | "https")) || url.host().is_none_or(str::is_empty) {

@@ -14,7 +14,7 @@
 
 #![forbid(unsafe_code)]
 
-mod stamps;
+mod folder_snapshot;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -24,7 +24,7 @@ use tachograph_perflib::published::{Notice, Published};
 use tachograph_perflib::{Clock, Connector, ErrorCode, IgnorePoison, Provider, Registry};
 use tachograph_system::Roots;
 
-use stamps::{StampKind, Stamps};
+use folder_snapshot::{ChangeDetection, FolderSnapshot};
 
 /// The host name of this machine, without leading backslashes.
 pub fn name() -> String {
@@ -54,7 +54,7 @@ impl std::error::Error for MachineError {}
 ///
 /// If two of the machine's own sets (those of the crates `system` and `cpi`) have the same name or GUID.
 pub fn registry() -> Result<Registry, MachineError> {
-    Ok(Sources::of_this_machine()?.registry(None))
+    Ok(Sources::of_this_machine()?.build_registry(None))
 }
 
 /// This machine, with a registry that is updated as programs start and end.
@@ -83,7 +83,7 @@ impl Machine {
     /// If two of the machine's own sets (those of the crates `system` and `cpi`) have the same name or GUID.
     pub fn of_this_machine() -> Result<Self, MachineError> {
         let mut sources = Sources::of_this_machine()?;
-        let current = Arc::new(sources.registry(None));
+        let current = Arc::new(sources.build_registry(None));
         Ok(Self { state: Mutex::new(State { sources, current }) })
     }
 
@@ -102,16 +102,16 @@ impl Machine {
         let mut state = self.state();
         let state = &mut *state;
         state.sources.own.set_connector(connector);
-        state.current = Arc::new(state.sources.registry(Some(&state.current)));
+        state.current = Arc::new(state.sources.build_registry(Some(&state.current)));
     }
 
     /// The registry with the current sets; the same `Arc` as before if they have not changed.
     pub fn refresh(&self) -> Arc<Registry> {
         let mut state = self.state();
         let state = &mut *state;
-        let now = state.sources.registry(Some(&state.current));
-        if !now.is_same(&state.current) {
-            state.current = Arc::new(now);
+        let updated = state.sources.build_registry(Some(&state.current));
+        if !updated.is_same(&state.current) {
+            state.current = Arc::new(updated);
         }
         Arc::clone(&state.current)
     }
@@ -139,21 +139,21 @@ struct Sources {
 struct WatchedFolders {
     folders: Vec<PathBuf>,
     /// How a change of a file is detected.
-    kind: StampKind,
+    detection: ChangeDetection,
     /// The state of the files when they were last read; `None` before that.
-    stamps: Option<Stamps>,
+    last_snapshot: Option<FolderSnapshot>,
 }
 
 impl WatchedFolders {
-    fn new(folders: Vec<PathBuf>, kind: StampKind) -> Self {
-        Self { folders, kind, stamps: None }
+    fn new(folders: Vec<PathBuf>, detection: ChangeDetection) -> Self {
+        Self { folders, detection, last_snapshot: None }
     }
 
-    /// Whether files may have changed since the last call; `true` for the first call.
-    fn has_changed(&mut self) -> bool {
-        let now = Stamps::read(&self.folders, self.kind);
-        let has_changed = self.stamps.as_ref() != Some(&now) || now.may_miss_changes();
-        self.stamps = Some(now);
+    /// Takes a snapshot. Returns whether files may have changed since the last call; `true` for the first call.
+    fn detect_changes(&mut self) -> bool {
+        let now = FolderSnapshot::read(&self.folders, self.detection);
+        let has_changed = self.last_snapshot.as_ref() != Some(&now) || now.may_miss_changes();
+        self.last_snapshot = Some(now);
         has_changed
     }
 }
@@ -177,44 +177,45 @@ impl Sources {
         Ok(Self {
             own,
             published,
-            manifests: WatchedFolders::new(Folders::from_environment().search, StampKind::Times),
-            mmv: WatchedFolders::new(tachograph_mmv::default_folders(), StampKind::MmvHeader),
+            manifests: WatchedFolders::new(Folders::from_environment().search, ChangeDetection::ChangeTime),
+            mmv: WatchedFolders::new(tachograph_mmv::default_folders(), ChangeDetection::MmvHeader),
             manifest_notices: Vec::new(),
             mmv_notices: Vec::new(),
         })
     }
 
-    /// The current registry. It shares the providers of unchanged sets with `before`.
-    fn registry(&mut self, before: Option<&Registry>) -> Registry {
+    /// Builds the current registry. It shares the providers of unchanged sets with `previous`, the registry of the last
+    /// refresh.
+    fn build_registry(&mut self, previous: Option<&Registry>) -> Registry {
         let mut registry = self.own.without_published();
-        self.add_mmv(&mut registry, before);
-        if self.manifests.has_changed() {
-            let registered = manifest::registered_in(&self.manifests.folders);
-            self.published.set_registered(registered.sets.into_iter().map(|set| set.info));
+        self.add_mmv_sets(&mut registry, previous);
+        if self.manifests.detect_changes() {
+            let manifests = manifest::registered_in(&self.manifests.folders);
+            self.published.set_registered(manifests.sets.into_iter().map(|set| set.info));
             let notice = |problem: &manifest::RegistrationProblem| Notice::new(None, problem.to_string());
-            self.manifest_notices = registered.problems.iter().map(notice).collect();
+            self.manifest_notices = manifests.problems.iter().map(notice).collect();
         }
-        self.published.add_to(&mut registry, before);
+        self.published.add_to(&mut registry, previous);
         for notice in self.manifest_notices.iter().chain(&self.mmv_notices) {
             registry.add_notice(notice.clone());
         }
         registry
     }
 
-    fn add_mmv(&mut self, registry: &mut Registry, before: Option<&Registry>) {
-        if let Some(before) = before
-            && !self.mmv.has_changed()
+    fn add_mmv_sets(&mut self, registry: &mut Registry, previous: Option<&Registry>) {
+        // The snapshot is taken before the files are read, so the next refresh detects changes made meanwhile.
+        let has_changed = self.mmv.detect_changes();
+        if let Some(previous) = previous
+            && !has_changed
         {
             let own_count = self.own.counter_sets().count();
-            let known: Vec<_> = before.counter_sets().skip(own_count).cloned().collect();
-            for info in &known {
+            let other_sets: Vec<_> = previous.counter_sets().skip(own_count).cloned().collect();
+            for info in &other_sets {
                 // `share_from` skips published sets, which `Published::add_to` adds later.
-                registry.share_from(before, info);
+                registry.share_from(previous, info);
             }
             return;
         }
-        // Store the state of the files before they are read, so that the next refresh notices changes made meanwhile.
-        self.mmv.has_changed();
         let found = {
             let is_taken = |name: &str, guid| {
                 registry.find(name).is_some() || registry.enumerate().any(|known| known == guid)
@@ -228,18 +229,18 @@ impl Sources {
             self.mmv_notices.push(Notice::new(None, text));
         }
         for provider in found.providers {
-            self.add_provider(registry, before, provider);
+            self.add_mmv_provider(registry, previous, provider);
         }
     }
 
-    fn add_provider(
+    fn add_mmv_provider(
         &mut self,
         registry: &mut Registry,
-        before: Option<&Registry>,
+        previous: Option<&Registry>,
         provider: Box<dyn Provider>,
     ) {
         let info = Arc::clone(provider.info());
-        if before.is_some_and(|before| registry.share_from(before, &info)) {
+        if previous.is_some_and(|previous| registry.share_from(previous, &info)) {
             return;
         }
         if let Err(code) = registry.register(provider) {

@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, ExprLit, Lit, LitInt, LitStr, Meta, Token};
-use tachograph_schema::words::{Attribute as TextAttribute, Notation};
+use tachograph_schema::words::{Attribute as SchemaAttribute, Notation};
 
 /// The errors found in a struct, which are reported together.
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl Errors {
     }
 
     /// Adds an error at a position in the source code.
-    pub(crate) fn at(&mut self, span: Span, text: impl std::fmt::Display) {
+    pub(crate) fn push_at(&mut self, span: Span, text: impl std::fmt::Display) {
         self.push(Error::new(span, text));
     }
 
@@ -81,29 +81,28 @@ impl Parse for Entry {
     }
 }
 
-/// The keys of one `#[counter(...)]` or `#[counter_set(...)]`.
-pub(crate) struct Entries {
+/// The keys of one `#[counter(...)]` or `#[counter_set(...)]` that have not been taken yet.
+pub(crate) struct AttributeKeys {
     entries: Vec<Entry>,
     /// The position of the attribute, or of the struct or field if the attribute is absent.
     pub(crate) span: Span,
-    /// The allowed keys.
-    keys: Vec<&'static str>,
+    allowed_keys: Vec<&'static str>,
 }
 
-impl Entries {
-    /// Parses all attributes with this name. Keys that are in neither `keys` nor `text_attributes` are errors. `owner`
-    /// is the position of the struct or field.
+impl AttributeKeys {
+    /// Parses all attributes with this name. Keys that are in neither `keys` nor `schema_attributes` are errors.
+    /// `owner_span` is the position of the struct or field.
     pub(crate) fn parse<T>(
         attributes: &[Attribute],
         name: &str,
         keys: &[&'static str],
-        text_attributes: &[TextAttribute<T>],
-        owner: Span,
+        schema_attributes: &[SchemaAttribute<T>],
+        owner_span: Span,
         errors: &mut Errors,
     ) -> Self {
-        let text_keys = text_attributes.iter().filter_map(|attribute| attribute.name(Notation::Derive));
-        let keys = keys.iter().copied().chain(text_keys).collect();
-        let mut parsed = Self { entries: Vec::new(), span: owner, keys };
+        let schema_keys = schema_attributes.iter().filter_map(|attribute| attribute.name(Notation::Derive));
+        let allowed_keys = keys.iter().copied().chain(schema_keys).collect();
+        let mut parsed = Self { entries: Vec::new(), span: owner_span, allowed_keys };
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
             parsed.span = syn::spanned::Spanned::span(attribute);
             match attribute.parse_args_with(Punctuated::<Entry, Token![,]>::parse_terminated) {
@@ -116,10 +115,13 @@ impl Entries {
 
     fn add(&mut self, entry: Entry, errors: &mut Errors) {
         let key = entry.key.to_string();
-        if !self.keys.contains(&key.as_str()) {
-            errors.at(entry.key.span(), format!("unknown key `{key}`: use one of {}", self.keys.join(", ")));
+        if !self.allowed_keys.contains(&key.as_str()) {
+            errors.push_at(
+                entry.key.span(),
+                format!("unknown key `{key}`: use one of {}", self.allowed_keys.join(", ")),
+            );
         } else if self.entries.iter().any(|other| other.key == entry.key) {
-            errors.at(entry.key.span(), format!("`{key}` is set twice"));
+            errors.push_at(entry.key.span(), format!("`{key}` is set twice"));
         } else {
             self.entries.push(entry);
         }
@@ -130,40 +132,41 @@ impl Entries {
     }
 
     /// Removes a key, and returns its value and position.
-    pub(crate) fn remove(&mut self, key: &str) -> Option<(Value, Span)> {
+    pub(crate) fn take(&mut self, key: &str) -> Option<(Value, Span)> {
         let index = self.entries.iter().position(|entry| entry.key == key)?;
         let entry = self.entries.swap_remove(index);
         Some((entry.value, entry.span))
     }
 
     /// Removes a key, and returns its string and position.
-    pub(crate) fn text(&mut self, key: &str, errors: &mut Errors) -> Option<(String, Span)> {
-        match self.remove(key)? {
+    pub(crate) fn take_text(&mut self, key: &str, errors: &mut Errors) -> Option<(String, Span)> {
+        match self.take(key)? {
             (Value::Text(text), span) => Some((text.value(), span)),
             (other, span) => {
-                errors.at(span, format!("`{key}` must be a string literal, not {}", other.description()));
+                errors
+                    .push_at(span, format!("`{key}` must be a string literal, not {}", other.description()));
                 None
             }
         }
     }
 
     /// Removes a key, and returns its number and position.
-    pub(crate) fn number(&mut self, key: &str, errors: &mut Errors) -> Option<(i64, Span)> {
-        match self.remove(key)? {
+    pub(crate) fn take_number(&mut self, key: &str, errors: &mut Errors) -> Option<(i64, Span)> {
+        match self.take(key)? {
             (Value::Number(number), span) => Some((number, span)),
             (other, span) => {
-                errors.at(span, format!("`{key}` must be a number, not {}", other.description()));
+                errors.push_at(span, format!("`{key}` must be a number, not {}", other.description()));
                 None
             }
         }
     }
 
     /// Removes a key, and returns the field that it names.
-    pub(crate) fn field(&mut self, key: &str, errors: &mut Errors) -> Option<Ident> {
-        match self.remove(key)? {
+    pub(crate) fn take_field(&mut self, key: &str, errors: &mut Errors) -> Option<Ident> {
+        match self.take(key)? {
             (Value::Field(field), _) => Some(field),
             (other, span) => {
-                errors.at(
+                errors.push_at(
                     span,
                     format!(
                         "`{key}` must be the name of a field without quotes, not {}",
@@ -176,41 +179,41 @@ impl Entries {
     }
 
     /// Removes a key without a value, and returns whether it was present.
-    pub(crate) fn flag(&mut self, key: &str, errors: &mut Errors) -> bool {
-        match self.remove(key) {
+    pub(crate) fn take_flag(&mut self, key: &str, errors: &mut Errors) -> bool {
+        match self.take(key) {
             None => false,
             Some((Value::Nothing, _)) => true,
             Some((_, span)) => {
-                errors.at(span, format!("`{key}` takes no value"));
+                errors.push_at(span, format!("`{key}` takes no value"));
                 true
             }
         }
     }
 
     /// Removes the keys of these attributes of the schema, and sets the fields of `info` to their values.
-    pub(crate) fn read_into<T>(
+    pub(crate) fn take_into<T>(
         &mut self,
-        attributes: &[TextAttribute<T>],
+        attributes: &[SchemaAttribute<T>],
         info: &mut T,
         errors: &mut Errors,
     ) {
         for attribute in attributes {
             let Some(key) = attribute.name(Notation::Derive) else { continue };
-            let written = match attribute.is_number {
-                true => self.number(key, errors).map(|(number, span)| (number.to_string(), span)),
-                false => self.text(key, errors),
+            let value = match attribute.is_number {
+                true => self.take_number(key, errors).map(|(number, span)| (number.to_string(), span)),
+                false => self.take_text(key, errors),
             };
-            if let Some((text, span)) = written
+            if let Some((text, span)) = value
                 && let Err(expected) = attribute.parse(info, &text, Notation::Derive)
             {
-                errors.at(span, format!("`{key}` must be {expected}, not {text}"));
+                errors.push_at(span, format!("`{key}` must be {expected}, not {text}"));
             }
         }
     }
 }
 
 /// The first paragraph of the documentation comment.
-pub(crate) fn documentation(attributes: &[Attribute]) -> String {
+pub(crate) fn first_doc_paragraph(attributes: &[Attribute]) -> String {
     let lines =
         attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).filter_map(|attribute| {
             match &attribute.meta {
@@ -221,7 +224,7 @@ pub(crate) fn documentation(attributes: &[Attribute]) -> String {
                 _ => None,
             }
         });
-    let all = lines.collect::<Vec<_>>().join("\n");
-    let lines = all.lines().map(str::trim).skip_while(|line| line.is_empty());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let lines = text.lines().map(str::trim).skip_while(|line| line.is_empty());
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -17,10 +17,10 @@ pub(crate) fn expand(set: &Set) -> TokenStream {
     let marker = new_ident(if is_single { "SingleInstance" } else { "MultipleInstances" });
     // The generated code starts from this description, and sets the attributes that differ.
     let default = CounterSetInfo::new(name.as_ref(), set.info.guid, InstanceType::Single);
-    let attributes = attributes(SET_ATTRIBUTES, &set.info, &default);
-    let counters = set.counters.iter().map(|counter| describe(&with_companions(set, counter)));
+    let attributes = attribute_code(SET_ATTRIBUTES, &set.info, &default);
+    let counters = set.counters.iter().map(|counter| counter_code(&with_companion_ids(set, counter)));
     // Bases follow all counters, so that a field's index in the struct is also the index of its cell.
-    let bases = set.counters.iter().filter_map(own_base).map(|base| describe(&base));
+    let bases = set.counters.iter().filter_map(own_base_info).map(|base| counter_code(&base));
     let fields = set.counters.iter().enumerate().map(|(index, counter)| {
         let Counter { field, field_type, .. } = counter;
         quote_spanned!(field_type.span()=> #field: <#field_type as ::tachograph_publish::Cell>::bind(cells, #index)?)
@@ -57,7 +57,7 @@ fn new_ident(name: &str) -> Ident {
 }
 
 /// The description of a counter, with the ids of its companions.
-fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
+fn with_companion_ids(set: &Set, counter: &Counter) -> CounterInfo {
     let id_of = |field: &Ident| Some(set.counters.iter().find(|other| other.field == *field)?.info.id);
     let mut info = counter.info.clone();
     info.set_companion_ids(counter.companions.each_ref().map(|field| field.as_ref().and_then(id_of)));
@@ -68,7 +68,7 @@ fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
 }
 
 /// The description of the base that a field stores together with its own value; `None` if it stores no base.
-fn own_base(counter: &Counter) -> Option<CounterInfo> {
+fn own_base_info(counter: &Counter) -> Option<CounterInfo> {
     let base = counter.own_base.as_ref()?;
     Some(CounterInfo {
         attributes: Attributes::NO_DISPLAYABLE,
@@ -80,18 +80,18 @@ fn own_base(counter: &Counter) -> Option<CounterInfo> {
 }
 
 /// Generates code that adds the description of a counter to the variable `set`.
-fn describe(info: &CounterInfo) -> TokenStream {
+fn counter_code(info: &CounterInfo) -> TokenStream {
     let CounterInfo { id, name, stripes, .. } = info;
-    let (word, bits) = (info.counter_type.0, info.attributes.0);
+    let (counter_type, attribute_bits) = (info.counter_type.0, info.attributes.0);
     let cell = new_ident(&format!("{:?}", info.cell));
     let companions = info.companion_ids().map(|id| match id {
         Some(id) => quote!(::std::option::Option::Some(#id)),
         None => quote!(::std::option::Option::None),
     });
-    let attributes = attributes(COUNTER_ATTRIBUTES, info, &CounterInfo::new(*id, "", info.counter_type));
+    let attributes = attribute_code(COUNTER_ATTRIBUTES, info, &CounterInfo::new(*id, "", info.counter_type));
     quote! {
-        let mut info = ::tachograph_publish::CounterInfo::new(#id, #name, #word);
-        info.attributes = ::tachograph_publish::Attributes(#bits);
+        let mut info = ::tachograph_publish::CounterInfo::new(#id, #name, #counter_type);
+        info.attributes = ::tachograph_publish::Attributes(#attribute_bits);
         info.set_companion_ids([#(#companions),*]);
         info.cell = ::tachograph_publish::CellKind::#cell;
         info.stripes = #stripes;
@@ -101,7 +101,7 @@ fn describe(info: &CounterInfo) -> TokenStream {
 }
 
 /// Generates code that sets the attributes of the variable `info` that differ from those of `default`.
-fn attributes<T>(attributes: &[Attribute<T>], info: &T, default: &T) -> TokenStream {
+fn attribute_code<T>(attributes: &[Attribute<T>], info: &T, default: &T) -> TokenStream {
     let differing = attributes.iter().filter_map(|attribute| {
         let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(info));
         // The text is valid: it was parsed before.

@@ -8,7 +8,7 @@ use tachograph_schema::naming::fault_of_set_name;
 use tachograph_schema::words::SET_ATTRIBUTES;
 use tachograph_schema::{CounterInfo, CounterSetInfo, CounterType, Guid, InstanceType};
 
-use crate::attributes::{Entries, Errors, documentation};
+use crate::attributes::{AttributeKeys, Errors, first_doc_paragraph};
 
 /// The namespace of the generated GUIDs, for sets that do not specify a GUID.
 const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
@@ -63,20 +63,26 @@ impl Set {
         let mut errors = Errors::default();
         let fields = named_fields(input)?;
         let ident = input.ident.clone();
-        let mut keys =
-            Entries::parse(&input.attrs, "counter_set", &SET_KEYS, SET_ATTRIBUTES, ident.span(), &mut errors);
+        let mut keys = AttributeKeys::parse(
+            &input.attrs,
+            "counter_set",
+            &SET_KEYS,
+            SET_ATTRIBUTES,
+            ident.span(),
+            &mut errors,
+        );
         let had_name = keys.has("name");
-        let name = match keys.text("name", &mut errors) {
+        let name = match keys.take_text("name", &mut errors) {
             Some((name, span)) => {
                 if let Some(reason) = fault_of_set_name(&name) {
-                    errors.at(span, format!("the name of a counter set {reason}"));
+                    errors.push_at(span, format!("the name of a counter set {reason}"));
                 }
                 name
             }
             None => {
                 if !had_name {
                     let text = "the counter set has no name: add #[counter_set(name = \"...\")]";
-                    errors.at(keys.span, text);
+                    errors.push_at(keys.span, text);
                 }
                 String::new()
             }
@@ -84,9 +90,9 @@ impl Set {
         let guid = read_guid(&mut keys, "guid", &mut errors).unwrap_or_else(|| guid_of_name(&name));
         let mut info = CounterSetInfo::new(name, guid, InstanceType::Single);
         info.provider_guid = read_guid(&mut keys, "provider_guid", &mut errors).unwrap_or(guid);
-        info.help = documentation(&input.attrs).into();
-        keys.read_into(SET_ATTRIBUTES, &mut info, &mut errors);
-        let set = Self { info, counters: fields::read(fields, &mut errors), ident };
+        info.help = first_doc_paragraph(&input.attrs).into();
+        keys.take_into(SET_ATTRIBUTES, &mut info, &mut errors);
+        let set = Self { info, counters: fields::parse(fields, &mut errors), ident };
         errors.finish()?;
         Ok(set)
     }
@@ -110,12 +116,12 @@ fn named_fields(input: &DeriveInput) -> Result<&syn::FieldsNamed, Error> {
     }
 }
 
-fn read_guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<Guid> {
-    let (text, span) = keys.text(key, errors)?;
+fn read_guid(keys: &mut AttributeKeys, key: &str, errors: &mut Errors) -> Option<Guid> {
+    let (text, span) = keys.take_text(key, errors)?;
     let guid = text.parse().ok().filter(|_| text.contains('-'));
     if guid.is_none() {
         let text = format!("\"{text}\" is not a GUID such as \"{{b4fc721a-0378-476f-89ba-a5a79f810b36}}\"");
-        errors.at(span, text);
+        errors.push_at(span, text);
     }
     guid
 }

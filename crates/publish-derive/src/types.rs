@@ -8,12 +8,12 @@ pub(crate) fn find(word: &str) -> Option<CounterType> {
 }
 
 /// The name of a counter type in manifests.
-pub(crate) fn word(counter_type: CounterType) -> &'static str {
+pub(crate) fn name(counter_type: CounterType) -> &'static str {
     counter_type.manifest_word().unwrap_or_default()
 }
 
 /// Whether a field can store the values of the type.
-pub(crate) fn has_number(counter_type: CounterType) -> bool {
+pub(crate) fn has_numeric_value(counter_type: CounterType) -> bool {
     counter_type.is_base() || counter_type.formula().is_some()
 }
 
@@ -22,8 +22,9 @@ pub(crate) fn similar(word: &str) -> Vec<&'static str> {
     let parts: Vec<&str> = word.split('_').filter(|part| *part != "perf" && *part != "counter").collect();
     let score =
         |known: &str| parts.iter().filter(|part| known.split('_').any(|other| other == **part)).count();
-    let words =
-        || CounterType::all().filter(|known| has_number(*known)).filter_map(CounterType::manifest_word);
+    let words = || {
+        CounterType::all().filter(|known| has_numeric_value(*known)).filter_map(CounterType::manifest_word)
+    };
     let best = words().map(score).max().unwrap_or(0);
     words().filter(|known| best > 0 && score(known) == best).collect()
 }

@@ -1,7 +1,7 @@
 //! The agent: answers the requests of consumers, within limits. It does no I/O itself.
 
-mod clients;
 mod query;
+mod rate_limiter;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,14 +17,14 @@ use crate::message::{
     CollectRequest, Greeting, InstanceReply, ListedSet, OpenReply, Sets, decode_selections,
 };
 use crate::wire::{MessageError, Reader};
-use clients::Clients;
 use query::AgentQuery;
+use rate_limiter::RateLimiter;
 
 /// Returns the current counter sets of the machine; the same object as before if nothing changed.
 pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
 
 /// The time between two checks for new counter sets.
-const REFRESH: Duration = Duration::from_secs(2);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The options of an agent.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ impl From<MessageError> for AgentError {
 pub struct Agent {
     options: AgentOptions,
     state: Mutex<State>,
-    clients: Mutex<Clients>,
+    rate_limiter: Mutex<RateLimiter>,
 }
 
 struct State {
@@ -91,7 +91,7 @@ struct State {
     /// Incremented whenever the registry changes.
     generation: u64,
     /// When the registry was last checked for changes.
-    checked: Instant,
+    last_check: Instant,
     queries: HashMap<u64, Arc<AgentQuery>>,
 }
 
@@ -99,8 +99,8 @@ impl Agent {
     /// An agent without queries.
     pub fn new(options: AgentOptions) -> Self {
         let registry = (options.registry)();
-        let state = State { registry, generation: 1, checked: Instant::now(), queries: HashMap::new() };
-        Self { options, state: Mutex::new(state), clients: Mutex::default() }
+        let state = State { registry, generation: 1, last_check: Instant::now(), queries: HashMap::new() };
+        Self { options, state: Mutex::new(state), rate_limiter: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -109,29 +109,29 @@ impl Agent {
 
     /// Counts a request of a client against its limit.
     fn admit(&self, client: &str) -> Result<(), AgentError> {
-        match self.clients.lock().ignore_poison().admit(client, Instant::now()) {
+        match self.rate_limiter.lock().ignore_poison().admit(client, Instant::now()) {
             true => Ok(()),
             false => Err(AgentError::Limit("too many requests per second")),
         }
     }
 
-    /// The current registry and its generation. Checks for new sets at most once in [`REFRESH`].
-    fn registry(&self) -> (Arc<Registry>, u64) {
+    /// The current registry and its generation. Checks for new sets at most once in [`REFRESH_INTERVAL`].
+    fn current_registry(&self) -> (Arc<Registry>, u64) {
         let is_due = {
             let mut state = self.state();
-            let is_due = state.checked.elapsed() >= REFRESH;
+            let is_due = state.last_check.elapsed() >= REFRESH_INTERVAL;
             if is_due {
-                state.checked = Instant::now();
+                state.last_check = Instant::now();
             }
             is_due
         };
         // Without the lock, because a check reads folders.
-        let now = is_due.then(|| (self.options.registry)());
+        let updated = is_due.then(|| (self.options.registry)());
         let mut state = self.state();
-        if let Some(now) = now
-            && !Arc::ptr_eq(&now, &state.registry)
+        if let Some(updated) = updated
+            && !Arc::ptr_eq(&updated, &state.registry)
         {
-            state.registry = now;
+            state.registry = updated;
             state.generation += 1;
         }
         (Arc::clone(&state.registry), state.generation)
@@ -144,7 +144,7 @@ impl Agent {
     /// [`AgentError::Limit`].
     pub fn greet(&self, client: &str) -> Result<Vec<u8>, AgentError> {
         self.admit(client)?;
-        let (registry, generation) = self.registry();
+        let (registry, generation) = self.current_registry();
         let greeting = Greeting {
             agent_id: self.options.id,
             generation,
@@ -163,7 +163,7 @@ impl Agent {
     /// [`AgentError::Limit`].
     pub fn sets(&self, client: &str) -> Result<Vec<u8>, AgentError> {
         self.admit(client)?;
-        let (registry, generation) = self.registry();
+        let (registry, generation) = self.current_registry();
         let sets = registry
             .counter_sets()
             .map(|info| ListedSet { info: Arc::clone(info), is_published: registry.is_published(info.guid) });
@@ -180,7 +180,7 @@ impl Agent {
         let mut reader = Reader::new(body);
         let set: Guid = reader.guid()?;
         reader.end()?;
-        let (registry, _) = self.registry();
+        let (registry, _) = self.current_registry();
         let outcome = registry
             .instances(set)
             .map_err(|failure| (failure.code, failure.reason.to_string()))
@@ -205,14 +205,14 @@ impl Agent {
     pub fn open(&self, client: &str, body: &[u8]) -> Result<Vec<u8>, AgentError> {
         self.admit(client)?;
         let selections = decode_selections(body)?;
-        let (registry, generation) = self.registry();
+        let (registry, generation) = self.current_registry();
         self.close_idle();
         self.make_room(client, Instant::now());
-        Self::check_counts(&self.state(), client)?;
+        Self::check_query_limits(&self.state(), client)?;
         let (query, statuses) = AgentQuery::open(client, &registry, selections);
         let mut state = self.state();
         // Another request may have opened queries in the meantime.
-        Self::check_counts(&state, client)?;
+        Self::check_query_limits(&state, client)?;
         let mut ids = (0..MAX_QUERIES).map(|_| (self.options.random)());
         let id = ids.find(|id| *id != 0 && !state.queries.contains_key(id));
         let id = id.ok_or(AgentError::Failed(ErrorCode::INTERNAL_ERROR))?;
@@ -225,18 +225,18 @@ impl Agent {
     fn make_room(&self, client: &str, now: Instant) {
         let closed = {
             let mut state = self.state();
-            let of_client = || state.queries.iter().filter(|(_, query)| query.client() == client);
-            let is_full = of_client().count() >= MAX_QUERIES_PER_CLIENT;
-            let oldest = of_client().map(|(id, query)| (query.idle(now), *id)).max();
-            let unused = oldest.filter(|(idle, _)| is_full && *idle >= MIN_IDLE_TO_REPLACE);
-            unused.and_then(|(_, id)| state.queries.remove(&id))
+            let client_queries = || state.queries.iter().filter(|(_, query)| query.client() == client);
+            let is_full = client_queries().count() >= MAX_QUERIES_PER_CLIENT;
+            let longest_idle = client_queries().map(|(id, query)| (query.idle_time(now), *id)).max();
+            let replaced = longest_idle.filter(|(idle_time, _)| is_full && *idle_time >= MIN_IDLE_TO_REPLACE);
+            replaced.and_then(|(_, id)| state.queries.remove(&id))
         };
         drop(closed);
     }
 
-    fn check_counts(state: &State, client: &str) -> Result<(), AgentError> {
-        let of_client = state.queries.values().filter(|query| query.client() == client).count();
-        match of_client < MAX_QUERIES_PER_CLIENT && state.queries.len() < MAX_QUERIES {
+    fn check_query_limits(state: &State, client: &str) -> Result<(), AgentError> {
+        let client_queries = state.queries.values().filter(|query| query.client() == client).count();
+        match client_queries < MAX_QUERIES_PER_CLIENT && state.queries.len() < MAX_QUERIES {
             true => Ok(()),
             false => Err(AgentError::Limit("too many open queries")),
         }
@@ -252,18 +252,18 @@ impl Agent {
         self.admit(client)?;
         let request = CollectRequest::decode(body)?;
         let query = self.query(client, id)?;
-        let (_, generation) = self.registry();
-        let (bytes_of_client, bytes) = self.kept_bytes(client);
-        query.collect(request, &self.options, generation, bytes_of_client, bytes)
+        let (_, generation) = self.current_registry();
+        let (client_bytes, all_bytes) = self.kept_bytes(client);
+        query.collect(request, &self.options, generation, client_bytes, all_bytes)
     }
 
     /// The total sizes in bytes of the frames that are kept for a client and for all clients.
     fn kept_bytes(&self, client: &str) -> (usize, usize) {
         let state = self.state();
-        let sum = |of_client: bool| {
+        let sum = |is_of_client: bool| {
             let queries = state.queries.values();
             queries
-                .filter(|query| !of_client || query.client() == client)
+                .filter(|query| !is_of_client || query.client() == client)
                 .map(|query| query.kept_bytes())
                 .sum()
         };
@@ -293,11 +293,11 @@ impl Agent {
     /// Closes the queries that have not been collected for [`MAX_IDLE`](crate::limits::MAX_IDLE).
     pub fn close_idle(&self) {
         let now = Instant::now();
-        let idle: Vec<_> = {
+        let closed: Vec<_> = {
             let mut state = self.state();
             state.queries.extract_if(|_, query| query.is_idle(now)).collect()
         };
-        drop(idle);
+        drop(closed);
     }
 
     /// The number of open queries.
@@ -324,27 +324,27 @@ mod tests {
 
     #[test]
     fn the_longest_idle_query_is_closed_for_a_new_one() {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let registry = Arc::new(Registry::new("web1", Clock::of_this_machine()));
         let agent = Agent::new(AgentOptions {
             registry: Arc::new(move || Arc::clone(&registry)),
             boot_time: FileTime(0),
             id: 1,
             software: String::new(),
-            random: || NEXT.fetch_add(1, Ordering::Relaxed),
+            random: || NEXT_ID.fetch_add(1, Ordering::Relaxed),
         });
-        let none = 0_u32.to_le_bytes();
+        let no_selections = 0_u32.to_le_bytes();
         let opened: Vec<u64> = (0..MAX_QUERIES_PER_CLIENT)
-            .map(|_| agent.open("a", &none).expect("a query"))
+            .map(|_| agent.open("a", &no_selections).expect("a query"))
             .map(|reply| OpenReply::decode(&reply, 0).expect("a reply").query)
             .collect();
         let collect = |query, number| agent.collect("a", query, &CollectRequest { number, held: 0 }.encode());
         assert!(collect(opened[0], 1).is_ok());
         let now = Instant::now();
         agent.make_room("a", now);
-        assert!(agent.open("a", &none).is_err(), "all queries are in use");
+        assert!(agent.open("a", &no_selections).is_err(), "all queries are in use");
         agent.make_room("b", now + MIN_IDLE_TO_REPLACE);
-        assert_eq!(agent.open_queries(), MAX_QUERIES_PER_CLIENT, "other clients close nothing");
+        assert_eq!(agent.open_queries(), MAX_QUERIES_PER_CLIENT, "queries of other clients stay open");
         agent.make_room("a", now + MIN_IDLE_TO_REPLACE);
         assert_eq!(agent.open_queries(), MAX_QUERIES_PER_CLIENT - 1);
         assert_eq!(collect(opened[1], 1), Err(AgentError::NoQuery), "it was used longest ago");

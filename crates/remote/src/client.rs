@@ -1,20 +1,21 @@
 //! The consumer's side: a link to one agent, and the counter sets that it provides.
 
-mod answers;
-mod attempts;
 mod connection;
 mod dialer;
-mod exchanges;
+mod exchange_poll;
 mod http;
 mod link;
 mod machine;
 mod open_query;
 mod provider;
+mod recent_collections;
 mod session;
+mod shared_attempts;
+mod stream;
 mod tls;
 mod transport;
 
-pub use exchanges::ExchangePoll;
+pub use exchange_poll::ExchangePoll;
 pub use http::HttpTransport;
 pub use link::Link;
 pub use machine::RemoteMachine;

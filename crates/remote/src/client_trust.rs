@@ -36,18 +36,18 @@ impl ClientTrust {
         let authority = match &self.authorities {
             None => None,
             Some(file) => {
-                let built =
+                let builder =
                     WebPkiClientVerifier::builder_with_provider(read_roots(file)?, Arc::clone(&provider));
-                Some(built.build().map_err(|error| format!("{}: {error}", file.display()))?)
+                Some(builder.build().map_err(|error| format!("{}: {error}", file.display()))?)
             }
         };
         let algorithms = provider.signature_verification_algorithms;
-        Ok(Arc::new(KnownClients { fingerprints: self.fingerprints.clone(), authority, algorithms }))
+        Ok(Arc::new(KnownClientVerifier { fingerprints: self.fingerprints.clone(), authority, algorithms }))
     }
 }
 
 #[derive(Debug)]
-struct KnownClients {
+struct KnownClientVerifier {
     fingerprints: Vec<Fingerprint>,
     authority: Option<Arc<dyn ClientCertVerifier>>,
     algorithms: WebPkiSupportedAlgorithms,
@@ -82,7 +82,7 @@ macro_rules! verify_signatures {
 }
 pub(crate) use verify_signatures;
 
-impl ClientCertVerifier for KnownClients {
+impl ClientCertVerifier for KnownClientVerifier {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         // There are no hints, because a consumer must send a pinned certificate even if no authority has signed it.
         &[]
@@ -110,19 +110,19 @@ impl ClientCertVerifier for KnownClients {
 /// The authorities of a PEM file.
 fn read_roots(file: &Path) -> Result<Arc<RootCertStore>, String> {
     let pem = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    roots_of(file, &pem)
+    parse_roots(file, &pem)
 }
 
 /// The authorities in the content of a PEM file.
-pub(crate) fn roots_of(file: &Path, pem: &[u8]) -> Result<Arc<RootCertStore>, String> {
-    let named = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
+pub(crate) fn parse_roots(file: &Path, pem: &[u8]) -> Result<Arc<RootCertStore>, String> {
+    let with_path = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| named(&error))?;
-        roots.add(certificate).map_err(|error| named(&error))?;
+        let certificate = certificate.map_err(|error| with_path(&error))?;
+        roots.add(certificate).map_err(|error| with_path(&error))?;
     }
     if roots.is_empty() {
-        return Err(named(&"contains no certificate"));
+        return Err(with_path(&"contains no certificate"));
     }
     Ok(Arc::new(roots))
 }

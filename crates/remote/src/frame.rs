@@ -8,8 +8,8 @@ mod alignment;
 mod attributes;
 mod decode;
 mod encode;
+mod errors;
 mod known_keys;
-mod problems;
 
 pub use alignment::Layout;
 pub use attributes::Attributes;

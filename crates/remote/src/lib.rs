@@ -22,6 +22,7 @@ pub mod frame;
 pub mod limits;
 mod machines;
 pub mod message;
+mod os_error;
 mod secret_file;
 mod token;
 mod wire;

@@ -57,8 +57,8 @@ pub struct Machines {
     machines: Vec<Machine>,
     /// The files that were searched, for messages.
     files: Vec<PathBuf>,
-    /// The machines that were requested, by case-folded name.
-    connected: Mutex<HashMap<String, Arc<RemoteMachine>>>,
+    /// The machines that were requested, connected or not, by case-folded name.
+    requested: Mutex<HashMap<String, Arc<RemoteMachine>>>,
 }
 
 impl Machines {
@@ -95,7 +95,7 @@ impl Machines {
                 }
             }
         }
-        Ok(Self { machines, files: files.to_vec(), connected: Mutex::default() })
+        Ok(Self { machines, files: files.to_vec(), requested: Mutex::default() })
     }
 
     /// The machines, in the order of the files.
@@ -117,17 +117,17 @@ impl Machines {
             None => Pattern::new(name).matches(&machine.name),
         };
         let selected: Vec<_> =
-            self.machines.iter().filter(is_selected).map(|one| one.name.as_str()).collect();
+            self.machines.iter().filter(is_selected).map(|machine| machine.name.as_str()).collect();
         if selected.is_empty() {
-            return Err(Failure::new(ErrorCode::BAD_NETWORK_PATH, self.unknown(name)));
+            return Err(Failure::new(ErrorCode::BAD_NETWORK_PATH, self.unknown_message(name)));
         }
         Ok(selected)
     }
 
     /// The message for a name that selects no machine.
-    fn unknown(&self, name: &str) -> String {
-        let near = closest(name, self.machines.iter().map(|machine| machine.name.as_str()));
-        let advice = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+    fn unknown_message(&self, name: &str) -> String {
+        let similar = closest(name, self.machines.iter().map(|machine| machine.name.as_str()));
+        let hint = similar.map(|similar| format!("; did you mean '{similar}'?")).unwrap_or_default();
         let file = self.files.first().map_or("machines.toml".into(), |file| file.display().to_string());
         match name.strip_prefix('@') {
             // This group has all machines of the files.
@@ -142,7 +142,7 @@ impl Machines {
                 )
             }
             None => format!(
-                "unknown machine '{name}'{advice}; run 'tacho agent setup' on that machine, and add the line that it prints \
+                "unknown machine '{name}'{hint}; run 'tacho agent setup' on that machine, and add the line that it prints \
                  to {file}"
             ),
         }
@@ -155,14 +155,15 @@ impl Machines {
     /// [`ErrorCode::BAD_NETWORK_PATH`] if no machine has this name, or if its certificates cannot be read.
     pub fn machine(&self, name: &str) -> Result<Arc<RemoteMachine>, Failure> {
         let name = name.trim_start_matches('\\');
-        let mut connected = self.connected.lock().ignore_poison();
-        if let Some(known) = connected.get(&fold_case(name)) {
+        let mut requested = self.requested.lock().ignore_poison();
+        if let Some(known) = requested.get(&fold_case(name)) {
             return Ok(Arc::clone(known));
         }
         let machine = self.machines.iter().find(|machine| eq_ignore_case(&machine.name, name));
-        let machine = machine.ok_or_else(|| Failure::new(ErrorCode::BAD_NETWORK_PATH, self.unknown(name)))?;
+        let machine =
+            machine.ok_or_else(|| Failure::new(ErrorCode::BAD_NETWORK_PATH, self.unknown_message(name)))?;
         let remote = Arc::new(RemoteMachine::new(&machine.name, Box::new(machine.transport()?)));
-        connected.insert(fold_case(name), Arc::clone(&remote));
+        requested.insert(fold_case(name), Arc::clone(&remote));
         Ok(remote)
     }
 }
@@ -173,8 +174,8 @@ impl Connector for Machines {
     }
 
     fn connected(&self) -> Vec<Arc<str>> {
-        let connected = self.connected.lock().ignore_poison();
-        let connected = connected.values().filter(|machine| machine.is_connected());
+        let requested = self.requested.lock().ignore_poison();
+        let connected = requested.values().filter(|machine| machine.is_connected());
         let mut names: Vec<_> = connected.map(|machine| Arc::clone(machine.name())).collect();
         names.sort_unstable();
         names

@@ -20,8 +20,7 @@ use tachograph_perflib::{ErrorCode, InstanceFilter, SetSelection};
 use crate::descriptions;
 use crate::frame::Attributes;
 use crate::limits::{
-    MAX_COUNTERS, MAX_FILTERS, MAX_FILTERS_PER_SELECTION, MAX_FRAME_BYTES, MAX_SELECTIONS, MAX_SETS,
-    MAX_TEXT_BYTES, VERSION,
+    MAX_COUNTERS, MAX_FILTERS, MAX_FILTERS_PER_SELECTION, MAX_FRAME_BYTES, MAX_SELECTIONS, MAX_SETS, VERSION,
 };
 use crate::wire::{MessageError, Reader, push_i64, push_text, push_u32, push_u64};
 
@@ -102,6 +101,7 @@ pub struct Sets {
     pub sets: Vec<ListedSet>,
 }
 
+/// The flags of a set in the message.
 const PER_PROCESS: u32 = 1;
 const PUBLISHED: u32 = 2;
 
@@ -171,14 +171,14 @@ pub fn encode_selections<'a>(selections: impl ExactSizeIterator<Item = &'a SetSe
 pub fn decode_selections(bytes: &[u8]) -> Result<Vec<SetSelection>, MessageError> {
     let mut reader = Reader::new(bytes);
     let mut selections = Vec::new();
-    let (mut counters, mut filters) = (MAX_COUNTERS, MAX_FILTERS);
+    let (mut counters_left, mut filters_left) = (MAX_COUNTERS, MAX_FILTERS);
     for _ in 0..reader.count(MAX_SELECTIONS, 24)? {
         let set = reader.guid()?;
-        let count = reader.count(counters, 4)?;
-        counters -= count;
+        let count = reader.count(counters_left, 4)?;
+        counters_left -= count;
         let counter_ids = (0..count).map(|_| reader.u32()).collect::<Result<_, _>>()?;
-        let count = reader.count(filters.min(MAX_FILTERS_PER_SELECTION), 12)?;
-        filters -= count;
+        let count = reader.count(filters_left.min(MAX_FILTERS_PER_SELECTION), 12)?;
+        filters_left -= count;
         let mut instances: Vec<InstanceFilter> = Vec::new();
         for _ in 0..count {
             let filter = read_filter(&mut reader)?;
@@ -380,9 +380,4 @@ impl InstanceReply {
         }
         Ok(Self { times, outcome: Ok((list, attributes)) })
     }
-}
-
-/// Truncates a text to [`MAX_TEXT_BYTES`] at a character boundary.
-pub(crate) fn shortened(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }

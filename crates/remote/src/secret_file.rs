@@ -6,6 +6,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::os_error::os_error_text;
+
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Why a file with a secret cannot be used. The message names the file.
@@ -38,11 +40,7 @@ impl fmt::Display for SecretFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.reason {
-            Reason::Io(error) => {
-                let text = error.to_string();
-                // Without the number, which says nothing to most readers.
-                write!(f, "{path}: {}", text.split(" (os error").next().unwrap_or(&text))
-            }
+            Reason::Io(error) => write!(f, "{path}: {}", os_error_text(error)),
             Reason::Folder => write!(f, "{path}: is a folder; a file is required"),
             Reason::Exposed => {
                 write!(f, "{path}: other users can read or write this file; run 'chmod g-w,o-rw' on it")

@@ -99,13 +99,14 @@ impl<'a> Reader<'a> {
         self.array().map(Guid::from_bytes)
     }
 
-    /// An item count. It is bounded by `max`, and by the number of items of at least `min_bytes` that fit into the rest of the
-    /// message.
-    pub(crate) fn count(&mut self, max: usize, min_bytes: usize) -> Result<usize, MessageError> {
+    /// An item count. It is bounded by `max`, and by the number of items of at least `min_item_bytes` that fit into the rest of
+    /// the message.
+    pub(crate) fn count(&mut self, max: usize, min_item_bytes: usize) -> Result<usize, MessageError> {
         let count = self.u32()? as usize;
         let rest = self.bytes.len() - self.offset;
-        if count > max || count > rest / min_bytes.max(1) {
-            return Err(self.invalid(4, format!("at most {} items", max.min(rest / min_bytes.max(1)))));
+        let max = max.min(rest / min_item_bytes.max(1));
+        if count > max {
+            return Err(self.invalid(4, format!("at most {max} items")));
         }
         Ok(count)
     }
@@ -134,9 +135,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a string, cut at a character boundary if it is longer than [`MAX_TEXT_BYTES`].
+/// Truncates a string to [`MAX_TEXT_BYTES`], at a character boundary.
+pub(crate) fn truncated(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
+}
+
+/// Appends a string, [`truncated`] if it is too long.
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
-    let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+    let text = truncated(text);
     push_u32(out, text.len() as u32);
     out.extend_from_slice(text.as_bytes());
 }

@@ -12,15 +12,15 @@ use tachograph_counters::path::PathPattern;
 use tachograph_perflib::Query;
 use tachograph_remote::{ExchangeError, Method, Peer, RemoteMachine, Response, Transport};
 
-use fixture::{Times, Wire, agent, machine};
+use fixture::{FakeTime, Network, agent, machine};
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
 /// Collections before the measurement: more than the answers that a link remembers.
-const WARM_UP: usize = 100;
+const WARM_UP_COLLECTIONS: usize = 100;
 /// Collections of a run. All collections together are fewer requests than an agent's burst limit.
-const MEASURED: usize = 25;
+const MEASURED_COLLECTIONS: usize = 25;
 const RUNS: usize = 3;
 
 /// Returns the recorded bodies in order.
@@ -67,16 +67,16 @@ fn query(remote: &RemoteMachine) -> Query {
 
 #[test]
 fn collections_allocate_nothing() {
-    let times = Times::default();
-    let wire = Wire::to(agent(&machine(&times)));
+    let times = FakeTime::default();
+    let network = Network::to(agent(&machine(&times)));
     let bodies: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let recorded = Arc::clone(&bodies);
-    wire.with(|wire| {
-        wire.change = Some(Box::new(move |_, body| recorded.lock().expect("no panic").push(body.clone())));
+    network.with_state(|state| {
+        state.change = Some(Box::new(move |_, body| recorded.lock().expect("no panic").push(body.clone())));
     });
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let remote = RemoteMachine::new("web1", network.transport());
     let mut first = query(&remote);
-    for _ in 0..WARM_UP + RUNS * MEASURED {
+    for _ in 0..WARM_UP_COLLECTIONS + RUNS * MEASURED_COLLECTIONS {
         times.advance(10_000_000);
         first.collect();
         assert!(first.sets().iter().all(|set| set.outcome().is_ok()));
@@ -85,19 +85,19 @@ fn collections_allocate_nothing() {
     let peer = Peer { machine: "web1".to_owned(), address: "192.0.2.1:7321".to_owned() };
     let remote = RemoteMachine::new("web1", Box::new(Replay { bodies, next: 0, peer }));
     let mut second = query(&remote);
-    for _ in 0..WARM_UP {
+    for _ in 0..WARM_UP_COLLECTIONS {
         second.collect();
     }
     // The minimum of several runs, because the test harness can allocate, too.
     let allocated = (0..RUNS).map(|_| {
         let before = ALLOCATED.current_usage();
         ALLOCATED.reset_peak_usage();
-        for _ in 0..MEASURED {
+        for _ in 0..MEASURED_COLLECTIONS {
             second.collect();
         }
         ALLOCATED.peak_usage().saturating_sub(before)
     });
-    assert_eq!(allocated.min(), Some(0), "bytes for {MEASURED} collections");
+    assert_eq!(allocated.min(), Some(0), "bytes for {MEASURED_COLLECTIONS} collections");
     assert!(second.sets().iter().all(|set| set.outcome().is_ok()));
     assert_eq!(second.timestamps(), first.timestamps());
 }

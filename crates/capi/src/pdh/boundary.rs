@@ -57,19 +57,19 @@ unsafe impl<C: Character> Plain for PathElementsBlock<C> {}
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<C>(*const C);
 
-/// The number of characters before the first `zeros` consecutive NUL characters.
+/// The number of characters before the first `nuls` consecutive NUL characters.
 ///
 /// # Safety
 ///
 /// `start` points to characters that contain such a sequence.
-unsafe fn length<C: Character>(start: *const C, zeros: usize) -> Result<usize> {
-    let mut found = 0;
+unsafe fn length_before_nuls<C: Character>(start: *const C, nuls: usize) -> Result<usize> {
+    let mut consecutive_nuls = 0;
     for index in 0..MAX_CHARACTERS {
         // SAFETY: the end was not reached, so by this function's safety contract this character exists.
-        let is_end = unsafe { start.add(index).read_unaligned() }.is_nul();
-        found = if is_end { found + 1 } else { 0 };
-        if found == zeros {
-            return Ok(index + 1 - zeros);
+        let is_nul = unsafe { start.add(index).read_unaligned() }.is_nul();
+        consecutive_nuls = if is_nul { consecutive_nuls + 1 } else { 0 };
+        if consecutive_nuls == nuls {
+            return Ok(index + 1 - nuls);
         }
     }
     Err(PdhStatus::INVALID_ARGUMENT)
@@ -97,7 +97,7 @@ impl<C: Character + Plain> Text<C> {
             return Ok(None);
         }
         // SAFETY: not null, so it is a NUL-terminated string: the program guarantees it.
-        unsafe { copy_in(self.0, length(self.0, 1)?) }.map(Some)
+        unsafe { copy_in(self.0, length_before_nuls(self.0, 1)?) }.map(Some)
     }
 
     /// The string; `None` for null.
@@ -131,7 +131,11 @@ impl<C: Character + Plain> TextList<C> {
         // SAFETY: not null, so it is a terminated list: the program guarantees it. A single NUL is an empty list, and
         // nothing after it is read.
         let characters = unsafe {
-            if self.0.read_unaligned().is_nul() { Vec::new() } else { copy_in(self.0, length(self.0, 2)?)? }
+            if self.0.read_unaligned().is_nul() {
+                Vec::new()
+            } else {
+                copy_in(self.0, length_before_nuls(self.0, 2)?)?
+            }
         };
         let names = characters.split(|character| character.is_nul());
         Ok(Some(names.filter(|name| !name.is_empty()).map(C::path).collect()))

@@ -8,6 +8,7 @@ use super::character::{Character, terminated};
 /// The bytes to be copied to a program's buffer. They contain pointers into that buffer.
 #[derive(Debug)]
 pub(super) struct BufferContents {
+    /// The address of the program's buffer.
     base: usize,
     bytes: Vec<u8>,
 }
@@ -63,10 +64,10 @@ impl BufferContents {
 /// `PDH_MORE_DATA` if the values do not fit; then only the size is written. `PDH_INVALID_ARGUMENT` for a null size, and for a
 /// null buffer if the size is not 0.
 pub(super) fn write_out<T: Plain>(values: &[T], buffer: Out<T>, size: Out<u32>) -> Result<()> {
-    let needed = u32::try_from(values.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
+    let required = u32::try_from(values.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
     let capacity = capacity(buffer, size)?;
-    size.set(needed);
-    if capacity < needed {
+    size.set(required);
+    if capacity < required {
         return Err(PdhStatus::MORE_DATA);
     }
     buffer.set_all(values);

@@ -94,7 +94,7 @@ impl HandleKind for LogObject {
     const FUNCTIONS: [&'static str; 2] = ["PdhOpenLog or PdhBindInputDataSource", "PdhCloseLog"];
 }
 
-fn status(error: HandleError) -> PdhStatus {
+fn status_of(error: HandleError) -> PdhStatus {
     match error {
         HandleError::Exhausted => PdhStatus::MEMORY_ALLOCATION_FAILURE,
         _ => PdhStatus::INVALID_HANDLE,
@@ -102,23 +102,23 @@ fn status(error: HandleError) -> PdhStatus {
 }
 
 fn add<K: HandleKind>(object: K) -> Result<Handle> {
-    HANDLES.add(object).map(|handle| Handle(handle.addr())).map_err(status)
+    HANDLES.add(object).map(|handle| Handle(handle.addr())).map_err(status_of)
 }
 
 fn remove<K: HandleKind>(handle: Handle) -> Result<Arc<K>> {
-    HANDLES.remove(handle.pointer()).map_err(status)
+    HANDLES.remove(handle.pointer()).map_err(status_of)
 }
 
 pub(super) fn query(handle: Handle) -> Result<Arc<QueryObject>> {
-    HANDLES.find(handle.pointer()).map_err(status)
+    HANDLES.find(handle.pointer()).map_err(status_of)
 }
 
 pub(super) fn counter(handle: Handle) -> Result<Arc<CounterObject>> {
-    HANDLES.find(handle.pointer()).map_err(status)
+    HANDLES.find(handle.pointer()).map_err(status_of)
 }
 
 pub(super) fn log(handle: Handle) -> Result<Arc<LogObject>> {
-    HANDLES.find(handle.pointer()).map_err(status)
+    HANDLES.find(handle.pointer()).map_err(status_of)
 }
 
 /// Creates a handle for a query.

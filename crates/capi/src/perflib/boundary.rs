@@ -152,7 +152,7 @@ pub extern "C" fn PerfCloseQueryHandle(hQuery: *mut c_void) -> u32 {
 /// # Safety
 ///
 /// `identifiers` is null or points to `size` bytes.
-unsafe fn change(handle: *mut c_void, identifiers: *mut u8, size: u32, change: Change) -> u32 {
+unsafe fn change_identifiers(handle: *mut c_void, identifiers: *mut u8, size: u32, change: Change) -> u32 {
     call(|| {
         let query = query(handle)?;
         // SAFETY: guaranteed by this function's safety contract.
@@ -172,7 +172,7 @@ unsafe fn change(handle: *mut c_void, identifiers: *mut u8, size: u32, change: C
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfAddCounters(hQuery: *mut c_void, pCounters: *mut u8, cbCounters: u32) -> u32 {
     // SAFETY: guaranteed by this function's safety contract.
-    unsafe { change(hQuery, pCounters, cbCounters, Change::Add) }
+    unsafe { change_identifiers(hQuery, pCounters, cbCounters, Change::Add) }
 }
 
 /// Deletes identifiers of a query.
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn PerfAddCounters(hQuery: *mut c_void, pCounters: *mut u8
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfDeleteCounters(hQuery: *mut c_void, pCounters: *mut u8, cbCounters: u32) -> u32 {
     // SAFETY: guaranteed by this function's safety contract.
-    unsafe { change(hQuery, pCounters, cbCounters, Change::Delete) }
+    unsafe { change_identifiers(hQuery, pCounters, cbCounters, Change::Delete) }
 }
 
 /// Writes the identifiers of a query.

@@ -2,6 +2,8 @@
 
 use tachograph_publish::dynamic::{Request, RequestKind};
 
+use super::encoding::{to_words, utf16_with_nul};
+
 /// Size of `PERF_COUNTER_IDENTITY` without the names after it.
 const IDENTITY_BYTES: usize = 40;
 
@@ -12,8 +14,8 @@ pub(super) fn encode_request(request: &Request<'_>) -> (Vec<u64>, u32) {
     let mut bytes = Vec::new();
     match request.kind {
         RequestKind::AddCounter | RequestKind::RemoveCounter => {
-            let machine = encode_utf16(request.machine);
-            let instance = encode_utf16(request.instance);
+            let machine = utf16_with_nul(request.machine);
+            let instance = utf16_with_nul(request.instance);
             let machine_offset = IDENTITY_BYTES;
             let name_offset = machine_offset + machine.len();
             bytes.extend(request.set.to_bytes());
@@ -30,17 +32,10 @@ pub(super) fn encode_request(request: &Request<'_>) -> (Vec<u64>, u32) {
             bytes.extend(machine);
             bytes.extend(instance);
         }
-        _ => bytes.extend(encode_utf16(request.machine)),
+        _ => bytes.extend(utf16_with_nul(request.machine)),
     }
     let length = bytes.len() as u32;
-    bytes.resize(bytes.len().next_multiple_of(8), 0);
-    let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
-    (words.collect(), length)
-}
-
-/// Encodes a string as UTF-16 with a terminating NUL.
-fn encode_utf16(text: &str) -> Vec<u8> {
-    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+    (to_words(bytes), length)
 }
 
 #[cfg(test)]

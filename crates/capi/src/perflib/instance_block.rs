@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use tachograph_publish::dynamic::Instance;
 use tachograph_shm::{Description, Guid};
 
+use super::encoding::{to_words, utf16_with_nul};
+
 /// Number of words in `PERF_COUNTERSET_INSTANCE`, which has 32 bytes.
 const HEADER_WORDS: usize = 4;
 
@@ -32,21 +34,18 @@ impl InstanceBlock {
     /// Creates the block: the structure, 8 bytes per counter, and the NUL-terminated name, padded to a multiple of 8
     /// bytes.
     pub(super) fn new(set: Guid, name: String, id: u32, ids: Arc<[u32]>, instance: Arc<Instance>) -> Self {
-        let text: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+        let encoded_name = utf16_with_nul(&name);
         let name_offset = (HEADER_WORDS + ids.len()) * 8;
-        let size = (name_offset + text.len()).next_multiple_of(8);
+        let size = (name_offset + encoded_name.len()).next_multiple_of(8);
         let mut bytes = Vec::with_capacity(size);
         bytes.extend(set.to_bytes());
         // A set has at most 65,536 counters, and a name at most 1,024 UTF-16 units, so these numbers fit.
-        for number in [size as u32, id, name_offset as u32, text.len() as u32] {
+        for number in [size as u32, id, name_offset as u32, encoded_name.len() as u32] {
             bytes.extend(number.to_le_bytes());
         }
         bytes.resize(name_offset, 0);
-        bytes.extend(text);
-        bytes.resize(size, 0);
-        let words = bytes
-            .chunks_exact(8)
-            .map(|word| AtomicU64::new(u64::from_le_bytes(word.try_into().unwrap_or_default())));
+        bytes.extend(encoded_name);
+        let words = to_words(bytes).into_iter().map(AtomicU64::new);
         Self { words: words.collect(), ids, instance, set, name, id }
     }
 

@@ -61,31 +61,31 @@ impl OtherMachines {
         if let Some(machines) = &*machines {
             return Ok(Arc::clone(machines));
         }
-        let read = match environment::has_more_rights_than_caller() {
+        let loaded = match environment::has_more_rights_than_caller() {
             true => Machines::of_system(),
             false => Machines::of_user(),
         };
-        let read = read.map_err(|error| Failure::new(ErrorCode::BAD_NETWORK_PATH, error.to_string()))?;
-        Ok(Arc::clone(machines.insert(Arc::new(read))))
+        let loaded = loaded.map_err(|error| Failure::new(ErrorCode::BAD_NETWORK_PATH, error.to_string()))?;
+        Ok(Arc::clone(machines.insert(Arc::new(loaded))))
     }
 }
 
 thread_local! {
     /// Why the calling thread last failed to connect to another machine.
-    static LAST_FAILURE: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+    static LAST_CONNECTION_FAILURE: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
 }
 
 /// Takes the reason why the calling thread last failed to connect to another machine: what failed, and what to do.
-pub(crate) fn take_failure() -> Option<Arc<str>> {
+pub(crate) fn take_connection_failure() -> Option<Arc<str>> {
     // While a thread ends, its thread-local variables may have been destroyed already.
-    LAST_FAILURE.try_with(RefCell::take).ok().flatten()
+    LAST_CONNECTION_FAILURE.try_with(RefCell::take).ok().flatten()
 }
 
 impl Connector for OtherMachines {
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure> {
         let outcome = self.machines().and_then(|machines| machines.registry(machine));
         if let Err(failure) = &outcome {
-            let _ = LAST_FAILURE.try_with(|last| last.replace(Some(Arc::clone(&failure.reason))));
+            let _ = LAST_CONNECTION_FAILURE.try_with(|last| last.replace(Some(Arc::clone(&failure.reason))));
         }
         outcome
     }

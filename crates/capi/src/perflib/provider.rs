@@ -13,7 +13,7 @@ use tachograph_shm::Guid;
 
 use super::ApiError;
 use super::instance_block::{InstanceBlock, counter_ids};
-use super::template::description;
+use super::template;
 
 impl From<PublishError> for ApiError {
     fn from(error: PublishError) -> Self {
@@ -61,7 +61,7 @@ impl OpenProvider {
     }
 
     pub(super) fn declare(&self, template: &[u8]) -> Result<(), ApiError> {
-        let description = description(template)?;
+        let description = template::decode(template)?;
         let wide_ids = description.counters.iter().filter(|counter| counter.counter_type.0 & 0x300 == 0x100);
         let set = SetLayout {
             ids: counter_ids(&description),

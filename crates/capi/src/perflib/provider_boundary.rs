@@ -14,7 +14,7 @@ use super::api_error::{call_or_else, set_last_code};
 use super::control::encode_request;
 use super::memory::{read_bytes, read_guid, read_text, write};
 use super::provider::{OpenProvider, Update};
-use super::template::{SET_BYTES, length};
+use super::template::{SET_BYTES, template_bytes};
 use super::{ApiError, call};
 use crate::handles::{HANDLES, HandleError, HandleKind};
 
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn PerfSetCounterSetInfo(
         }
         // SAFETY: `size` is at least `SET_BYTES`, so the bytes exist by this function's safety contract.
         let set = unsafe { read_bytes(Template, SET_BYTES, "Template")? };
-        let template_bytes = length(&set, size)?;
+        let template_bytes = template_bytes(&set, size)?;
         // SAFETY: `template_bytes` is at most `TemplateSize`, so the bytes exist by this function's safety contract.
         provider.declare(&unsafe { read_bytes(Template, template_bytes, "Template")? })
     })

@@ -23,7 +23,7 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from(u32_at(bytes, offset)) | u64::from(u32_at(bytes, offset + 4)) << 32
 }
 
-fn guid_of(bytes: &[u8]) -> [u8; 16] {
+fn read_guid(bytes: &[u8]) -> [u8; 16] {
     bytes.get(..16).and_then(|guid| guid.try_into().ok()).unwrap_or_default()
 }
 
@@ -32,7 +32,7 @@ fn guid_of(bytes: &[u8]) -> [u8; 16] {
 /// # Errors
 ///
 /// The template has no counters or too many, or `size` is too small.
-pub(super) fn length(set: &[u8], size: usize) -> Result<usize, ApiError> {
+pub(super) fn template_bytes(set: &[u8], size: usize) -> Result<usize, ApiError> {
     let count = u32_at(set, 32) as usize;
     if count == 0 || count > CounterSetInfo::MAX_COUNTERS {
         return Err(ApiError::argument(format!(
@@ -56,7 +56,7 @@ pub(super) fn length(set: &[u8], size: usize) -> Result<usize, ApiError> {
 /// # Errors
 ///
 /// If no consumer could display the set; the error says why.
-pub(super) fn description(bytes: &[u8]) -> Result<CounterSetInfo, ApiError> {
+pub(super) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, ApiError> {
     let number = u32_at(bytes, 36);
     let instance_type = match InstanceType::from_number(number) {
         Some(InstanceType::InstanceAggregate) => {
@@ -72,19 +72,19 @@ pub(super) fn description(bytes: &[u8]) -> Result<CounterSetInfo, ApiError> {
             )));
         }
     };
-    let mut description = CounterSetInfo::new("", Guid::from_bytes(guid_of(bytes)), instance_type);
+    let mut description = CounterSetInfo::new("", Guid::from_bytes(read_guid(bytes)), instance_type);
     description.counters =
-        bytes.get(SET_BYTES..).unwrap_or_default().chunks_exact(COUNTER_BYTES).map(counter).collect();
+        bytes.get(SET_BYTES..).unwrap_or_default().chunks_exact(COUNTER_BYTES).map(decode_counter).collect();
     let registered = registered();
     match registered.sets.iter().find(|known| known.info.guid == description.guid) {
         Some(known) => copy_companions(&mut description, &known.info),
         None => find_bases(&mut description.counters),
     }
-    check(&description)?;
+    check_requirements(&description)?;
     Ok(description)
 }
 
-fn counter(bytes: &[u8]) -> CounterInfo {
+fn decode_counter(bytes: &[u8]) -> CounterInfo {
     let mut counter = CounterInfo::new(u32_at(bytes, 0), "", u32_at(bytes, 4));
     counter.attributes = Attributes(u64_at(bytes, 8));
     // PerfLib V2 has two detail levels.
@@ -114,7 +114,7 @@ fn find_bases(counters: &mut [CounterInfo]) {
 }
 
 /// Checks the requirements of a registration: consumers would ignore a set that violates them.
-fn check(description: &CounterSetInfo) -> Result<(), ApiError> {
+fn check_requirements(description: &CounterSetInfo) -> Result<(), ApiError> {
     if !description.counters.iter().any(|counter| counter.counter_type.formula().is_some()) {
         return Err(ApiError::argument(
             "The template cannot be displayed: no counter has a type with a displayed value.",
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn a_template_becomes_a_description() {
         let bytes = template(2, &[(1, CounterType::BULK_COUNT), (2, CounterType::RAWCOUNT)]);
-        assert_eq!(length(&bytes, bytes.len()), Ok(104));
-        let decoded = description(&bytes).expect("a description");
+        assert_eq!(template_bytes(&bytes, bytes.len()), Ok(104));
+        let decoded = decode(&bytes).expect("a description");
         assert_eq!(decoded.instance_type, InstanceType::Multiple);
         assert_eq!(decoded.guid.to_bytes(), [0x5A; 16]);
         let counters: Vec<_> = decoded
@@ -170,10 +170,10 @@ mod tests {
             (8, CounterType::AVERAGE_BASE),
             (9, CounterType::LARGE_RAW_BASE),
         ];
-        let decoded = description(&template(0, &counters)).expect("a description");
+        let decoded = decode(&template(0, &counters)).expect("a description");
         let bases: Vec<_> = decoded.counters.iter().map(|counter| counter.base_id).collect();
         assert_eq!(bases, [Some(8), Some(8), Some(9), None, None]);
-        let error = description(&template(0, &counters[..3])).expect_err("no base");
+        let error = decode(&template(0, &counters[..3])).expect_err("no base");
         assert_eq!(error.code, ErrorCode::INVALID_PARAMETER);
     }
 
@@ -181,25 +181,24 @@ mod tests {
     fn invalid_templates_are_rejected() {
         let good = template(2, &[(1, CounterType::BULK_COUNT)]);
         for size in 0..good.len() {
-            assert!(length(&good, size).is_err(), "{size}");
+            assert!(template_bytes(&good, size).is_err(), "{size}");
         }
-        assert!(length(&template(2, &[]), 40).is_err());
+        assert!(template_bytes(&template(2, &[]), 40).is_err());
         let mut many = good.clone();
         many[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(length(&many, usize::MAX).is_err());
+        assert!(template_bytes(&many, usize::MAX).is_err());
         for (instances, code) in [(1, 87), (3, 87), (22, 50), (u32::MAX, 87)] {
-            let error =
-                description(&template(instances, &[(1, CounterType::BULK_COUNT)])).expect_err("rejected");
+            let error = decode(&template(instances, &[(1, CounterType::BULK_COUNT)])).expect_err("rejected");
             assert_eq!(error.code, ErrorCode(code), "{instances}");
         }
         let twice = [(1, CounterType::BULK_COUNT), (1, CounterType::RAWCOUNT)];
-        assert!(description(&template(2, &twice)).is_err());
+        assert!(decode(&template(2, &twice)).is_err());
         for undisplayed in [CounterType::TEXT, CounterType::AVERAGE_BASE, CounterType(u32::MAX)] {
-            let error = description(&template(2, &[(1, undisplayed)])).expect_err("nothing to display");
+            let error = decode(&template(2, &[(1, undisplayed)])).expect_err("nothing to display");
             assert_eq!(error.code, ErrorCode::INVALID_PARAMETER, "{undisplayed:?}");
         }
         let wildcard = [(u32::MAX, CounterType::BULK_COUNT)];
-        assert!(description(&template(2, &wildcard)).is_err());
+        assert!(decode(&template(2, &wildcard)).is_err());
     }
 
     #[test]
@@ -208,9 +207,9 @@ mod tests {
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            if length(&bytes, good.len()).is_ok() {
+            if template_bytes(&bytes, good.len()).is_ok() {
                 // Any result is acceptable: some bits have no effect.
-                let _ = description(&bytes);
+                let _ = decode(&bytes);
             }
         }
     }

@@ -8,19 +8,19 @@
 
 static int failed;
 
-static inline void check_code(int line, const char *call, int code, int wanted)
+static inline void check_code(int line, const char *call, int code, int expected)
 {
-    if (code != wanted) {
+    if (code != expected) {
         printf("line %d: %s returned %d (%s) instead of %d (%s): %s\n", line, call, code, RcToString(code),
-               wanted, RcToString(wanted), TachoLastErrorText());
+               expected, RcToString(expected), TachoLastErrorText());
         failed = 1;
     }
 }
 
-static inline void check(int line, const char *what, int holds)
+static inline void check(int line, const char *condition, int holds)
 {
     if (!holds) {
-        printf("line %d: not so: %s\n", line, what);
+        printf("line %d: check failed: %s\n", line, condition);
         failed = 1;
     }
 }

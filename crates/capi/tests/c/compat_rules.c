@@ -9,7 +9,7 @@ static int failed;
 #define HOLDS(condition)                                      \
     do {                                                      \
         if (!(condition)) {                                   \
-            printf("line %d: not so: %s\n", __LINE__, #condition); \
+            printf("line %d: check failed: %s\n", __LINE__, #condition); \
             failed = 1;                                       \
         }                                                     \
     } while (0)
@@ -18,7 +18,7 @@ static int failed;
 DEFINE_GUID(SOME_GUID, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
 C_ASSERT(sizeof(LARGE_INTEGER) == 8 && sizeof(LONG_PTR) == 8 && sizeof(BOOLEAN) == 1);
 
-static void copies(void)
+static void copying(void)
 {
     WCHAR to[6];
     errno_t error;
@@ -44,7 +44,7 @@ static void copies(void)
     HOLDS(StringCchCatW(to, 6, W("yzuv")) == STRSAFE_E_INSUFFICIENT_BUFFER && wcscmp(to, W("1-xyz")) == 0);
 }
 
-static void searches(void)
+static void searching(void)
 {
     const WCHAR *const text = W("0,_Total");
     WCHAR *end;
@@ -64,7 +64,7 @@ static void searches(void)
     HOLDS(wcstol(W("x"), &end, 10) == 0 && *end == 'x');
 }
 
-static void prints(void)
+static void formats(void)
 {
     char narrow[64];
     WCHAR wide[16];
@@ -132,7 +132,7 @@ static void clocks(void)
 int setenv(const char *name, const char *value, int replaces);
 #endif
 
-static void more_times(void)
+static void time_conversions(void)
 {
     static const FILETIME first = {0x0B5C9A6F, 0x01D2475E};
     FILETIME back;
@@ -150,7 +150,7 @@ static void more_times(void)
     HOLDS(time.wYear >= 2024);
 }
 
-static void conversions(void)
+static void text_conversions(void)
 {
     static const char text[] = "Z\xC3\xBC\xF0\x9F\x98\x80";
     WCHAR wide[8];
@@ -176,7 +176,7 @@ static void system_calls(void)
     volatile LONG number = 1;
     volatile LONG64 large = 1;
     char text[64];
-    WCHAR *made = NULL;
+    WCHAR *message = NULL;
     DWORD size = sizeof text;
     FILE *file;
     HANDLE event;
@@ -189,8 +189,8 @@ static void system_calls(void)
     HOLDS(LoadLibraryA("pdh.dll") == NULL && GetLastError() == ERROR_MOD_NOT_FOUND);
     HOLDS(FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM, NULL, 0xC0000BB8u, 0, text, sizeof text, NULL) == 17);
     HOLDS(strcmp(text, "code 0xC0000BB8\r\n") == 0);
-    HOLDS(FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_ALLOCATE_BUFFER, NULL, 5, 0, (WCHAR *)&made, 0, NULL) == 17);
-    HOLDS(made && made[16] == '\n' && made[17] == 0 && LocalFree(made) == NULL);
+    HOLDS(FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_ALLOCATE_BUFFER, NULL, 5, 0, (WCHAR *)&message, 0, NULL) == 17);
+    HOLDS(message && message[16] == '\n' && message[17] == 0 && LocalFree(message) == NULL);
     HOLDS(fopen_s(&file, "/no/such/file", "r") == ENOENT && file == NULL);
     HOLDS(CreateEventA(NULL, TRUE, FALSE, "named") == NULL && GetLastError() == ERROR_NOT_SUPPORTED);
     HOLDS(!CloseHandle((HANDLE)(uintptr_t)4096) && GetLastError() == ERROR_INVALID_HANDLE);
@@ -223,12 +223,12 @@ void __cdecl wmain(int argc, WCHAR **argv, WCHAR **envp)
 {
     HOLDS(argc == 2 && argv[2] == NULL && envp != NULL);
     HOLDS(argv[1][0] == 'Z' && argv[1][1] == 0xFC && argv[1][2] == 0xD83D);
-    copies();
-    searches();
-    prints();
+    copying();
+    searching();
+    formats();
     clocks();
-    more_times();
-    conversions();
+    time_conversions();
+    text_conversions();
     system_calls();
     other_functions();
     if (failed) {

@@ -1,12 +1,12 @@
 /* TACHO_CPI_TRACE names a trace that cannot be created. */
 #include "checks.h"
-#include "made.h"
+#include "fake_machine.h"
 
 int main(void)
 {
     void *handle;
 
-    TachoMadeMachine(1);
+    TachoUseFakeMachine(1);
     RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_ERR_FILE_ERROR);
     LAST_ERROR_HAS("TACHO_CPI_TRACE");
     HOLDS(handle == NULL);

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "checks.h"
-#ifdef MADE
-#include "made.h"
+#ifdef FAKE_MACHINE
+#include "fake_machine.h"
 #endif
 
 #define PAGES 8
@@ -31,7 +31,7 @@ static void measure(void *handle, const char *label)
 }
 
 /* Whether a trace contains a label. */
-static int holds(const char *folder, long process, const char *label)
+static int trace_contains(const char *folder, long process, const char *label)
 {
     static char text[1 << 20];
     char name[4096];
@@ -54,15 +54,15 @@ static int holds(const char *folder, long process, const char *label)
 
 int main(int argc, char **argv)
 {
-    void *handle, *own;
+    void *handle, *child_handle;
     int status, i;
     pid_t child;
 
     if (argc < 2) {
         return 2;
     }
-#ifdef MADE
-    TachoMadeMachine(1);
+#ifdef FAKE_MACHINE
+    TachoUseFakeMachine(1);
 #endif
     RETURNS(CpiInit(CPI_TYPE_ONTHREAD, &handle), PU_SUCCESS);
     measure(handle, "parent-1");
@@ -71,23 +71,23 @@ int main(int argc, char **argv)
         /* The addresses of the parent's counter pages are other memory in the child. */
         char *pages = (char *)mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         HOLDS(pages != (char *)MAP_FAILED);
-        RETURNS(CpiInit(CPI_TYPE_ONTHREAD, &own), PU_SUCCESS);
-        measure(own, "child-1");
+        RETURNS(CpiInit(CPI_TYPE_ONTHREAD, &child_handle), PU_SUCCESS);
+        measure(child_handle, "child-1");
         RETURNS(CpiTerminate(handle), PU_SUCCESS);
         for (i = 0; i < PAGES; i++) {
             pages[i * 4096] = 1;
         }
-        measure(own, "child-2");
-        RETURNS(CpiTerminate(own), PU_SUCCESS);
+        measure(child_handle, "child-2");
+        RETURNS(CpiTerminate(child_handle), PU_SUCCESS);
         exit(failed);
     }
     measure(handle, "parent-2");
     HOLDS(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     measure(handle, "parent-3");
     RETURNS(CpiTerminate(handle), PU_SUCCESS);
-    HOLDS(holds(argv[1], getpid(), "parent-1") && holds(argv[1], getpid(), "parent-2"));
-    HOLDS(holds(argv[1], getpid(), "parent-3") && !holds(argv[1], getpid(), "child-1"));
-    HOLDS(holds(argv[1], child, "child-1") && holds(argv[1], child, "child-2"));
-    HOLDS(!holds(argv[1], child, "parent-2"));
+    HOLDS(trace_contains(argv[1], getpid(), "parent-1") && trace_contains(argv[1], getpid(), "parent-2"));
+    HOLDS(trace_contains(argv[1], getpid(), "parent-3") && !trace_contains(argv[1], getpid(), "child-1"));
+    HOLDS(trace_contains(argv[1], child, "child-1") && trace_contains(argv[1], child, "child-2"));
+    HOLDS(!trace_contains(argv[1], child, "parent-2"));
     return failed;
 }

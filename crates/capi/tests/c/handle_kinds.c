@@ -5,7 +5,7 @@
 #include "perflib_checks.h"
 #include "pdh.h"
 #include "perfutil.h"
-#include "made.h"
+#include "fake_machine.h"
 
 enum { CPI, PERFLIB_QUERY, PROVIDER, PDH_QUERY, PDH_COUNTER, PDH_SOURCE, KINDS };
 
@@ -34,7 +34,7 @@ static void pass_to_other_functions(void *handle, int kind)
     PDH_FMT_COUNTERVALUE value;
     LONGLONG size;
     ULONG bytes = 0;
-    NAMED identifier = named(&PROCESSORS, "_Total", 0);
+    NAMED_IDENTIFIER identifier = named_identifier(&PROCESSORS, "_Total", 0);
 
     if (kind != CPI) {
         RETURNS((ULONG)CpiStart(handle), (ULONG)PU_ERROR_INVALID_PARAMETER);
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 
     HOLDS(argc == 2);
     strncpy(logs, argv[1], sizeof logs - 2);
-    HOLDS(TachoMadeMachine(2) == 0);
+    HOLDS(TachoUseFakeMachine(2) == 0);
     /* Before the first CpiInit, a handle of another kind is an error, too. */
     RETURNS(PerfOpenQueryHandle(NULL, &handles[PERFLIB_QUERY]), ERROR_SUCCESS);
     RETURNS((ULONG)CpiStart(handles[PERFLIB_QUERY]), (ULONG)PU_ERROR_INVALID_PARAMETER);

@@ -66,34 +66,34 @@ static void record_state(STATE *state)
     state->priority = getpriority(PRIO_PROCESS, 0);
 }
 
-static void check_same(const STATE *before)
+static void check_unchanged(const STATE *initial)
 {
     static STATE now;
     int i;
     record_state(&now);
     for (i = 0; i < (int)RLIM_NLIMITS; i++) {
-        if (memcmp(&now.limits[i], &before->limits[i], sizeof now.limits[i]) != 0) {
+        if (memcmp(&now.limits[i], &initial->limits[i], sizeof now.limits[i]) != 0) {
             printf("limit %d: %ju instead of %ju\n", i, (uintmax_t)now.limits[i].rlim_cur,
-                   (uintmax_t)before->limits[i].rlim_cur);
+                   (uintmax_t)initial->limits[i].rlim_cur);
             failed = 1;
         }
     }
     for (i = 1; i < SIGNALS; i++) {
-        if (now.actions[i].sa_handler != before->actions[i].sa_handler
-            || now.actions[i].sa_flags != before->actions[i].sa_flags) {
+        if (now.actions[i].sa_handler != initial->actions[i].sa_handler
+            || now.actions[i].sa_flags != initial->actions[i].sa_flags) {
             printf("signal %d has another handler\n", i);
             failed = 1;
         }
     }
-    HOLDS(memcmp(&now.mask, &before->mask, sizeof now.mask) == 0);
-    HOLDS(strcmp(now.folder, before->folder) == 0);
-    HOLDS(strcmp(now.locale, before->locale) == 0);
-    HOLDS(now.file_mask == before->file_mask);
-    HOLDS(now.priority == before->priority);
+    HOLDS(memcmp(&now.mask, &initial->mask, sizeof now.mask) == 0);
+    HOLDS(strcmp(now.folder, initial->folder) == 0);
+    HOLDS(strcmp(now.locale, initial->locale) == 0);
+    HOLDS(now.file_mask == initial->file_mask);
+    HOLDS(now.priority == initial->priority);
 }
 
 /* Checks that 128 descriptors are free, and that the first of them is low. */
-static void open_files(void)
+static void check_free_descriptors(void)
 {
     int files[FREE], i;
     for (i = 0; i < FREE; i++) {
@@ -114,7 +114,7 @@ static void open_files(void)
 }
 
 /* Checks that each child has values, although not all of their files can stay open. */
-static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER others)
+static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER memory)
 {
     PDH_FMT_COUNTERVALUE_ITEM_A *items;
     DWORD size = 0, count = 0, i, found = 0;
@@ -133,9 +133,9 @@ static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER others)
         failed = 1;
     }
     size = count = found = 0;
-    RETURNS(PdhGetFormattedCounterArrayA(others, PDH_FMT_LARGE, &size, &count, NULL), PDH_MORE_DATA);
+    RETURNS(PdhGetFormattedCounterArrayA(memory, PDH_FMT_LARGE, &size, &count, NULL), PDH_MORE_DATA);
     items = (PDH_FMT_COUNTERVALUE_ITEM_A *)malloc(size);
-    SUCCEEDS(PdhGetFormattedCounterArrayA(others, PDH_FMT_LARGE, &size, &count, items));
+    SUCCEEDS(PdhGetFormattedCounterArrayA(memory, PDH_FMT_LARGE, &size, &count, items));
     for (i = 0; i < count; i++) {
         found += items[i].FmtValue.CStatus == 0 && items[i].FmtValue.largeValue > 0;
     }
@@ -146,10 +146,10 @@ static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER others)
 
 int main(void)
 {
-    static STATE before;
+    static STATE initial;
     struct rlimit limit;
     PDH_HQUERY query;
-    PDH_HCOUNTER ids, memory, all, groups;
+    PDH_HCOUNTER ids, memory, unused_counter, groups;
     int i;
 
     HOLDS(getrlimit(RLIMIT_NOFILE, &limit) == 0);
@@ -158,21 +158,21 @@ int main(void)
     HOLDS(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     HOLDS(setlocale(LC_ALL, "C") != NULL);
     start_children();
-    record_state(&before);
+    record_state(&initial);
     SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
     SUCCEEDS(PdhAddCounterA(query, "\\Process(*)\\ID Process", 0, &ids));
     SUCCEEDS(PdhAddCounterA(query, "\\Process(*)\\Working Set Peak", 0, &memory));
-    SUCCEEDS(PdhAddCounterA(query, "\\Process V2(*)\\Handle Count", 0, &all));
-    SUCCEEDS(PdhAddCounterA(query, "\\Thread(*)\\ID Thread", 0, &all));
+    SUCCEEDS(PdhAddCounterA(query, "\\Process V2(*)\\Handle Count", 0, &unused_counter));
+    SUCCEEDS(PdhAddCounterA(query, "\\Thread(*)\\ID Thread", 0, &unused_counter));
     /* Not every machine has control groups of version 2. */
     PdhAddCounterA(query, "\\Cgroup(*)\\Processes", 0, &groups);
     for (i = 0; i < ROUNDS; i++) {
         SUCCEEDS(PdhCollectQueryData(query));
         check_values(ids, memory);
-        check_same(&before);
-        open_files();
+        check_unchanged(&initial);
+        check_free_descriptors();
     }
     SUCCEEDS(PdhCloseQuery(query));
-    check_same(&before);
+    check_unchanged(&initial);
     return failed;
 }

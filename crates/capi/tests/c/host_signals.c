@@ -84,7 +84,7 @@ static DWORD collect(HANDLE query)
 
 static HANDLE open_query(void)
 {
-    NAMED wanted = named(&set_guid, "*", 1);
+    NAMED_IDENTIFIER wanted = named_identifier(&set_guid, "*", 1);
     HANDLE query;
     RETURNS(PerfOpenQueryHandle(NULL, &query), ERROR_SUCCESS);
     RETURNS(PerfAddCounters(query, &wanted.head, wanted.head.Size), ERROR_SUCCESS);
@@ -93,7 +93,7 @@ static HANDLE open_query(void)
 }
 
 /* Truncates the published file after its header. */
-static void cut(void)
+static void truncate_published_file(void)
 {
     const char *const folder = getenv("TACHO_RUNTIME_DIR");
     DIR *const files = opendir(folder);
@@ -111,52 +111,52 @@ static void cut(void)
 
 /* ---- The program's own handlers ---- */
 
-static volatile sig_atomic_t expects;
-static sigjmp_buf back;
-static char order[8];
+static volatile sig_atomic_t expects_signal;
+static sigjmp_buf jump_target;
+static char called[8];
 static sigset_t masked;
-static struct sigaction found;
+static struct sigaction previous;
 
-static void note(char name)
+static void record_call(char name)
 {
-    const size_t length = strlen(order);
-    if (!expects) {
+    const size_t length = strlen(called);
+    if (!expects_signal) {
         static const char text[] = "the program got a signal meant for the library\n";
         _exit(write(1, text, sizeof text - 1) > 0 ? 1 : 2);
     }
-    if (length < sizeof order - 1) {
-        order[length] = name;
+    if (length < sizeof called - 1) {
+        called[length] = name;
     }
 }
 
-static void plain(int signal)
+static void plain_handler(int signal)
 {
     (void)signal;
-    note('p');
+    record_call('p');
     sigprocmask(SIG_BLOCK, NULL, &masked);
-    siglongjmp(back, 1);
+    siglongjmp(jump_target, 1);
 }
 
 /* Calls the previously installed handler. */
-static void chaining(int signal, siginfo_t *info, void *context)
+static void chaining_handler(int signal, siginfo_t *info, void *context)
 {
-    note('c');
+    record_call('c');
     sigprocmask(SIG_BLOCK, NULL, &masked);
-    if (found.sa_flags & SA_SIGINFO) {
-        found.sa_sigaction(signal, info, context);
+    if (previous.sa_flags & SA_SIGINFO) {
+        previous.sa_sigaction(signal, info, context);
     } else {
-        found.sa_handler(signal);
+        previous.sa_handler(signal);
     }
 }
 
-static void once(int signal)
+static void one_time_handler(int signal)
 {
     (void)signal;
-    note('o');
-    siglongjmp(back, 1);
+    record_call('o');
+    siglongjmp(jump_target, 1);
 }
 
-static void install(void (*handler)(int), int flags, int blocked, struct sigaction *before)
+static void install_handler(void (*handler)(int), int flags, int blocked, struct sigaction *old_action)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -166,38 +166,38 @@ static void install(void (*handler)(int), int flags, int blocked, struct sigacti
     if (blocked) {
         sigaddset(&action.sa_mask, blocked);
     }
-    HOLDS(sigaction(SIGBUS, &action, before) == 0);
+    HOLDS(sigaction(SIGBUS, &action, old_action) == 0);
 }
 
-/* Reads the program's own memory of a truncated file; `order` records the handlers that ran. */
-static void fault(void)
+/* Reads the program's own memory of a truncated file; `called` records the handlers that ran. */
+static void read_truncated_memory(void)
 {
     FILE *const file = tmpfile();
     volatile char *memory;
     HOLDS(file != NULL && ftruncate(fileno(file), 4096) == 0);
     memory = (volatile char *)mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(file), 0);
     HOLDS(memory != MAP_FAILED && ftruncate(fileno(file), 0) == 0);
-    memset(order, 0, sizeof order);
-    expects = 1;
-    if (sigsetjmp(back, 1) == 0) {
+    memset(called, 0, sizeof called);
+    expects_signal = 1;
+    if (sigsetjmp(jump_target, 1) == 0) {
         (void)memory[0];
         printf("a read of truncated memory returned\n");
         failed = 1;
     }
-    expects = 0;
+    expects_signal = 0;
     munmap((void *)(uintptr_t)memory, 4096);
     fclose(file);
 }
 
-/* Installs `chaining`; `found` is the previous handler. */
-static void chain(void)
+/* Installs `chaining_handler`; `previous` is the handler before it. */
+static void install_chaining_handler(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_sigaction = chaining;
+    action.sa_sigaction = chaining_handler;
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
-    HOLDS(sigaction(SIGBUS, &action, &found) == 0);
+    HOLDS(sigaction(SIGBUS, &action, &previous) == 0);
 }
 
 /*
@@ -210,16 +210,16 @@ static void end_by_default(int is_raised)
     int status;
     if (child == 0) {
         HANDLE query = open_query();
-        chain();
+        install_chaining_handler();
         HOLDS(collect(query) == 1);
-        chain();
+        install_chaining_handler();
         HOLDS(collect(query) == 1);
         fflush(stdout);
-        expects = 1;
+        expects_signal = 1;
         if (is_raised) {
             raise(SIGBUS);
         } else {
-            fault();
+            read_truncated_memory();
         }
         _exit(1);
     }
@@ -230,7 +230,7 @@ static void end_by_default(int is_raised)
 int main(void)
 {
     static char stack[65536];
-    const stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
+    const stack_t alternate_stack = {.ss_sp = stack, .ss_size = sizeof stack};
     HANDLE query;
     int i;
 
@@ -239,54 +239,54 @@ int main(void)
     end_by_default(1);
     end_publisher();
 
-    install(plain, 0, SIGUSR1, NULL);
+    install_handler(plain_handler, 0, SIGUSR1, NULL);
     start_publisher();
     query = open_query();
     HOLDS(collect(query) == 1);
-    fault();
-    HOLDS(strcmp(order, "p") == 0);
+    read_truncated_memory();
+    HOLDS(strcmp(called, "p") == 0);
     HOLDS(sigismember(&masked, SIGUSR1) == 1 && sigismember(&masked, SIGBUS) == 1);
 
     /* Between two calls, a handler that calls its predecessor. */
-    chain();
+    install_chaining_handler();
     for (i = 0; i < 3; i++) {
         HOLDS(collect(query) == 1);
-        fault();
-        HOLDS(strcmp(order, "cp") == 0);
+        read_truncated_memory();
+        HOLDS(strcmp(called, "cp") == 0);
     }
 
     /* The same again: the previous handler is now the library's, which calls the chaining handler. On an alternate
      * stack, the frames of all signals have the same address, even after a handler that left with siglongjmp. */
-    HOLDS(sigaltstack(&own, NULL) == 0);
+    HOLDS(sigaltstack(&alternate_stack, NULL) == 0);
     for (i = 0; i < 3; i++) {
-        chain();
+        install_chaining_handler();
         HOLDS(collect(query) == 1);
-        fault();
-        HOLDS(strcmp(order, "cp") == 0);
-        fault();
-        HOLDS(strcmp(order, "cp") == 0);
+        read_truncated_memory();
+        HOLDS(strcmp(called, "cp") == 0);
+        read_truncated_memory();
+        HOLDS(strcmp(called, "cp") == 0);
     }
 
     /* A truncated published file is handled by the library, whatever was installed meanwhile. */
-    install(plain, 0, 0, NULL);
-    cut();
+    install_handler(plain_handler, 0, 0, NULL);
+    truncate_published_file();
     HOLDS(collect(query) == 0);
-    fault();
-    HOLDS(strcmp(order, "p") == 0);
+    read_truncated_memory();
+    HOLDS(strcmp(called, "p") == 0);
     RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
     end_publisher();
 
     /* A handler that is removed after one signal (SA_RESETHAND); then ignored signals. */
     start_publisher();
     query = open_query();
-    install(once, (int)SA_RESETHAND, 0, NULL);
+    install_handler(one_time_handler, (int)SA_RESETHAND, 0, NULL);
     HOLDS(collect(query) == 1);
-    fault();
-    HOLDS(strcmp(order, "o") == 0);
-    install(SIG_IGN, 0, 0, NULL);
+    read_truncated_memory();
+    HOLDS(strcmp(called, "o") == 0);
+    install_handler(SIG_IGN, 0, 0, NULL);
     HOLDS(collect(query) == 1);
     HOLDS(raise(SIGBUS) == 0);
-    cut();
+    truncate_published_file();
     HOLDS(collect(query) == 0);
     RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
     end_publisher();

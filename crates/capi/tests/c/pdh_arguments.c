@@ -12,7 +12,7 @@ static PDH_HQUERY query;
 static PDH_HCOUNTER counter;
 static PDH_HLOG source;
 
-static void null_where_something_is_read_or_written(void)
+static void null_pointers(void)
 {
     PDH_HQUERY other;
     PDH_HLOG log;
@@ -235,7 +235,7 @@ static void check_invalid_handle(HANDLE none, int is_query, int is_counter, int 
 }
 
 /* Status codes of paths, as in the documentation of the functions and in Wine's tests. */
-static void codes_of_paths(void)
+static void status_codes_of_paths(void)
 {
     PDH_HCOUNTER added;
     PDH_HQUERY opened;
@@ -300,7 +300,7 @@ int main(int argc, char **argv)
     int foreign = 0;
     DWORD version = 0;
     PDH_HQUERY closed;
-    PDH_HCOUNTER dead;
+    PDH_HCOUNTER closed_counter;
     memset(names, 0, sizeof names);
     if (argc < 2 || strlen(argv[1]) > sizeof names - 2) {
         return 2;
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
     HOLDS(version == PDH_VERSION);
     SUCCEEDS(PdhBindInputDataSourceA(&source, names));
     SUCCEEDS(PdhOpenQueryA(log_name, 0, &query));
-    null_where_something_is_read_or_written();
+    null_pointers();
 
     check_invalid_handle(NULL, 0, 0, 0);
     check_invalid_handle(&foreign, 0, 0, 0);
@@ -320,15 +320,15 @@ int main(int argc, char **argv)
     check_invalid_handle(counter, 0, 1, 0);
     check_invalid_handle(source, 0, 0, 1);
     SUCCEEDS(PdhOpenQueryA(log_name, 0, &closed));
-    SUCCEEDS(PdhAddCounterA(closed, DISK, 0, &dead));
+    SUCCEEDS(PdhAddCounterA(closed, DISK, 0, &closed_counter));
     SUCCEEDS(PdhCloseQuery(closed));
     check_invalid_handle(closed, 0, 0, 0);
-    check_invalid_handle(dead, 0, 0, 0);
-    SUCCEEDS(PdhAddCounterA(query, DISK, 0, &dead));
-    SUCCEEDS(PdhRemoveCounter(dead));
-    check_invalid_handle(dead, 0, 0, 0);
+    check_invalid_handle(closed_counter, 0, 0, 0);
+    SUCCEEDS(PdhAddCounterA(query, DISK, 0, &closed_counter));
+    SUCCEEDS(PdhRemoveCounter(closed_counter));
+    check_invalid_handle(closed_counter, 0, 0, 0);
 
-    codes_of_paths();
+    status_codes_of_paths();
     formats_and_scales();
     SUCCEEDS(PdhCloseQuery(query));
     SUCCEEDS(PdhCloseLog(source, 0));

@@ -10,19 +10,19 @@
 
 static int failed;
 
-static inline void check_status(int line, const char *call, PDH_STATUS status, DWORD wanted)
+static inline void check_status(int line, const char *call, PDH_STATUS status, DWORD expected)
 {
-    if ((DWORD)status != wanted) {
+    if ((DWORD)status != expected) {
         printf("line %d: %s returned 0x%08X instead of 0x%08X (%s)\n", line, call, (unsigned)status,
-               (unsigned)wanted, TachoLastErrorText());
+               (unsigned)expected, TachoLastErrorText());
         failed = 1;
     }
 }
 
-static inline void check(int line, const char *what, int holds)
+static inline void check(int line, const char *condition, int holds)
 {
     if (!holds) {
-        printf("line %d: not so: %s\n", line, what);
+        printf("line %d: check failed: %s\n", line, condition);
         failed = 1;
     }
 }
@@ -32,16 +32,16 @@ static inline void check(int line, const char *what, int holds)
 #define HOLDS(condition) check(__LINE__, #condition, !!(condition))
 
 /* ASCII text of 16-bit characters as bytes; valid until the eighth call from now. */
-static inline const char *plain(const WCHAR *text)
+static inline const char *narrow(const WCHAR *text)
 {
     static char buffers[8][1024];
     static unsigned next;
     char *buffer = buffers[next++ % 8];
-    size_t place = 0;
-    for (; text && text[place] && place < sizeof buffers[0] - 1; place++) {
-        buffer[place] = text[place] < 128 ? (char)text[place] : '?';
+    size_t length = 0;
+    for (; text && text[length] && length < sizeof buffers[0] - 1; length++) {
+        buffer[length] = text[length] < 128 ? (char)text[length] : '?';
     }
-    buffer[place] = 0;
+    buffer[length] = 0;
     return buffer;
 }
 
@@ -51,11 +51,11 @@ static inline const WCHAR *wide(const char *text)
     static WCHAR buffers[8][1024];
     static unsigned next;
     WCHAR *buffer = buffers[next++ % 8];
-    size_t place = 0;
-    for (; text[place] && place < 1023; place++) {
-        buffer[place] = (WCHAR)(unsigned char)text[place];
+    size_t length = 0;
+    for (; text[length] && length < 1023; length++) {
+        buffer[length] = (WCHAR)(unsigned char)text[length];
     }
-    buffer[place] = 0;
+    buffer[length] = 0;
     return buffer;
 }
 

@@ -11,10 +11,10 @@
 
 #define TEXT_OF(text) TACHO_W(text)
 
-static void twice(void)
+static void two_samples(void)
 {
     PDH_HQUERY query;
-    PDH_HCOUNTER total, memory, every, appears;
+    PDH_HCOUNTER total, memory, processors_counter, absent_process;
     PDH_FMT_COUNTERVALUE value;
     PDH_RAW_COUNTER raw;
     LONGLONG before = 0, after = 0, base = 0;
@@ -23,9 +23,9 @@ static void twice(void)
     HOLDS(PdhIsRealTimeQuery(query));
     SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Processor Information(_Total)\\% Processor Time"), 1, &total));
     SUCCEEDS(PdhAddEnglishCounterW(query, TEXT_OF("\\Memory\\Available Bytes"), 2, &memory));
-    SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Processor Information(*)\\% Processor Time"), 3, &every));
+    SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Processor Information(*)\\% Processor Time"), 3, &processors_counter));
     /* An instance that does not exist yet may appear later. */
-    SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Process(no such process)\\% Processor Time"), 4, &appears));
+    SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Process(no such process)\\% Processor Time"), 4, &absent_process));
     SUCCEEDS(PdhCollectQueryDataWithTime(query, &before));
     RETURNS(PdhGetFormattedCounterValue(total, PDH_FMT_DOUBLE, NULL, &value), PDH_INVALID_DATA);
     SUCCEEDS(PdhGetFormattedCounterValue(memory, PDH_FMT_LARGE, &type, &value));
@@ -39,19 +39,19 @@ static void twice(void)
     HOLDS(((LONGLONG)raw.TimeStamp.dwHighDateTime << 32 | raw.TimeStamp.dwLowDateTime) == after);
     SUCCEEDS(PdhGetCounterTimeBase(total, &base));
     HOLDS(base == 10000000);
-    HOLDS(PdhGetFormattedCounterValue(appears, PDH_FMT_DOUBLE, NULL, &value) != 0);
+    HOLDS(PdhGetFormattedCounterValue(absent_process, PDH_FMT_DOUBLE, NULL, &value) != 0);
     HOLDS(value.CStatus == PDH_CSTATUS_NO_INSTANCE);
 
-    RETURNS(PdhGetFormattedCounterArrayW(every, PDH_FMT_DOUBLE, &size, &count, NULL), PDH_MORE_DATA);
+    RETURNS(PdhGetFormattedCounterArrayW(processors_counter, PDH_FMT_DOUBLE, &size, &count, NULL), PDH_MORE_DATA);
     processors = count;
     HOLDS(processors >= 2);
     {
         PDH_FMT_COUNTERVALUE_ITEM_W *items = (PDH_FMT_COUNTERVALUE_ITEM_W *)malloc(size);
         DWORD n, totals = 0;
-        SUCCEEDS(PdhGetFormattedCounterArrayW(every, PDH_FMT_DOUBLE, &size, &count, items));
+        SUCCEEDS(PdhGetFormattedCounterArrayW(processors_counter, PDH_FMT_DOUBLE, &size, &count, items));
         for (n = 0; n < count; n++) {
             HOLDS(items[n].FmtValue.CStatus <= PDH_CSTATUS_NEW_DATA);
-            totals += strcmp(plain(items[n].szName), "_Total") == 0;
+            totals += strcmp(narrow(items[n].szName), "_Total") == 0;
         }
         HOLDS(totals == 1);
         free(items);
@@ -60,7 +60,7 @@ static void twice(void)
 }
 
 /* A thread of the library collects, and sets an event after each collection. */
-static void by_events(void)
+static void collect_by_event(void)
 {
     PDH_HQUERY query;
     PDH_HCOUNTER memory;
@@ -98,7 +98,7 @@ static void by_events(void)
 }
 
 /* A forked child has no collecting thread: it closes inherited queries and opens its own. */
-static void forked(void)
+static void collect_after_fork(void)
 {
     PDH_HQUERY query, own;
     PDH_HCOUNTER memory;
@@ -154,7 +154,7 @@ static void *collect(void *unused)
 }
 
 /* Threads add, collect and remove on one query, which is closed meanwhile. */
-static void by_threads(void)
+static void collect_in_threads(void)
 {
     pthread_t threads[4];
     void *result;
@@ -172,9 +172,9 @@ static void by_threads(void)
 
 int main(void)
 {
-    twice();
-    by_events();
-    forked();
-    by_threads();
+    two_samples();
+    collect_by_event();
+    collect_after_fork();
+    collect_in_threads();
     return failed;
 }

@@ -11,7 +11,7 @@
 #define BUSY "\\Processor Information(_Total)\\% Processor Time"
 
 /* Whether a list of names has a name. */
-static int has(const char *list, const char *name)
+static int list_contains(const char *list, const char *name)
 {
     for (; *list; list += strlen(list) + 1) {
         if (strcmp(list, name) == 0) {
@@ -21,7 +21,7 @@ static int has(const char *list, const char *name)
     return 0;
 }
 
-static int count(const char *list)
+static int list_length(const char *list)
 {
     int names = 0;
     for (; *list; list += strlen(list) + 1) {
@@ -35,7 +35,7 @@ static void connect_to_machines(void)
     static char list[65536];
     DWORD size = sizeof list;
     SUCCEEDS(PdhEnumMachinesA(NULL, list, &size));
-    HOLDS(count(list) == 1 && !has(list, "\\\\web2"));
+    HOLDS(list_length(list) == 1 && !list_contains(list, "\\\\web2"));
     SUCCEEDS(PdhConnectMachineA(NULL));
     SUCCEEDS(PdhConnectMachineA("."));
     SUCCEEDS(PdhConnectMachineW(wide("\\\\web2")));
@@ -50,23 +50,23 @@ static void connect_to_machines(void)
     HOLDS(strstr(TachoLastErrorText(), "in time") != NULL);
     size = sizeof list;
     SUCCEEDS(PdhEnumMachinesA(NULL, list, &size));
-    HOLDS(count(list) == 3 && has(list, "\\\\web2") && has(list, "\\\\web3"));
+    HOLDS(list_length(list) == 3 && list_contains(list, "\\\\web2") && list_contains(list, "\\\\web3"));
 }
 
 static void names(void)
 {
-    static char list[65536], more[65536];
+    static char list[65536], instances[65536];
     PDH_COUNTER_PATH_ELEMENTS_A *elements = (PDH_COUNTER_PATH_ELEMENTS_A *)list;
-    DWORD size = sizeof list, more_size = sizeof more;
+    DWORD size = sizeof list, more_size = sizeof instances;
     SUCCEEDS(PdhEnumObjectsA(NULL, "\\\\web2", list, &size, PERF_DETAIL_WIZARD, FALSE));
-    HOLDS(count(list) == 1 && has(list, "Processor Information"));
+    HOLDS(list_length(list) == 1 && list_contains(list, "Processor Information"));
     size = sizeof list;
-    SUCCEEDS(PdhEnumObjectItemsA(NULL, "web2", "Processor Information", list, &size, more, &more_size,
+    SUCCEEDS(PdhEnumObjectItemsA(NULL, "web2", "Processor Information", list, &size, instances, &more_size,
                                  PERF_DETAIL_WIZARD, 0));
-    HOLDS(has(list, "% Processor Time"));
-    HOLDS(count(more) == 3 && has(more, "0,0") && has(more, "0,1") && has(more, "_Total"));
+    HOLDS(list_contains(list, "% Processor Time"));
+    HOLDS(list_length(instances) == 3 && list_contains(instances, "0,0") && list_contains(instances, "0,1") && list_contains(instances, "_Total"));
     size = sizeof list;
-    RETURNS(PdhEnumObjectItemsA(NULL, "web2", "Memory", list, &size, more, &more_size, PERF_DETAIL_WIZARD, 0),
+    RETURNS(PdhEnumObjectItemsA(NULL, "web2", "Memory", list, &size, instances, &more_size, PERF_DETAIL_WIZARD, 0),
             PDH_CSTATUS_NO_OBJECT);
     size = sizeof list;
     SUCCEEDS(PdhGetDefaultPerfObjectA(NULL, "\\\\web2", list, &size));
@@ -76,10 +76,10 @@ static void names(void)
     HOLDS(list[0] != 0);
     size = sizeof list;
     SUCCEEDS(PdhExpandCounterPathA("\\\\web2\\Processor Information(*)\\% Processor Time", list, &size));
-    HOLDS(count(list) == 3 && has(list, "\\\\web2" BUSY));
+    HOLDS(list_length(list) == 3 && list_contains(list, "\\\\web2" BUSY));
     size = sizeof list;
     SUCCEEDS(PdhExpandWildCardPathA(NULL, "\\\\web2\\*(0*)\\% Processor Time", list, &size, 0));
-    HOLDS(count(list) == 2);
+    HOLDS(list_length(list) == 2);
     SUCCEEDS(PdhValidatePathA("\\\\web2" BUSY));
     RETURNS(PdhValidatePathA("\\\\web2\\Processor Information(9,9)\\% Processor Time"), PDH_CSTATUS_NO_INSTANCE);
     RETURNS(PdhValidatePathA("\\\\web2\\Processor Information(_Total)\\no"), PDH_CSTATUS_NO_COUNTER);
@@ -119,46 +119,46 @@ static void one_machine(void)
 static void several_machines(void)
 {
     PDH_HQUERY query;
-    PDH_HCOUNTER here, good, bad;
+    PDH_HCOUNTER memory, web2, web3;
     PDH_FMT_COUNTERVALUE value;
     PDH_RAW_COUNTER raw;
     int tries, status;
     pid_t child;
     SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
-    SUCCEEDS(PdhAddCounterA(query, "\\Memory\\Available Bytes", 0, &here));
-    SUCCEEDS(PdhAddCounterA(query, "\\\\web2" BUSY, 0, &good));
-    SUCCEEDS(PdhAddCounterA(query, "\\\\web3" BUSY, 0, &bad));
-    RETURNS(PdhAddCounterA(query, "\\\\nothing-listens" BUSY, 0, &bad), PDH_CSTATUS_NO_MACHINE);
-    SUCCEEDS(PdhAddCounterA(query, "\\\\web3" BUSY, 0, &bad));
+    SUCCEEDS(PdhAddCounterA(query, "\\Memory\\Available Bytes", 0, &memory));
+    SUCCEEDS(PdhAddCounterA(query, "\\\\web2" BUSY, 0, &web2));
+    SUCCEEDS(PdhAddCounterA(query, "\\\\web3" BUSY, 0, &web3));
+    RETURNS(PdhAddCounterA(query, "\\\\nothing-listens" BUSY, 0, &web3), PDH_CSTATUS_NO_MACHINE);
+    SUCCEEDS(PdhAddCounterA(query, "\\\\web3" BUSY, 0, &web3));
     SUCCEEDS(PdhCollectQueryData(query));
     SUCCEEDS(PdhCollectQueryData(query));
-    HOLDS(is_busy(good) && is_busy(bad));
-    SUCCEEDS(PdhGetFormattedCounterValue(here, PDH_FMT_LARGE, NULL, &value));
+    HOLDS(is_busy(web2) && is_busy(web3));
+    SUCCEEDS(PdhGetFormattedCounterValue(memory, PDH_FMT_LARGE, NULL, &value));
     HOLDS(value.largeValue > 1000000);
     /* The connection of web3 is lost: its counter has the status of the machine, and the others have values. */
     SUCCEEDS(PdhCollectQueryData(query));
-    HOLDS(is_busy(good));
-    RETURNS(PdhGetFormattedCounterValue(bad, PDH_FMT_DOUBLE, NULL, &value), PDH_INVALID_DATA);
+    HOLDS(is_busy(web2));
+    RETURNS(PdhGetFormattedCounterValue(web3, PDH_FMT_DOUBLE, NULL, &value), PDH_INVALID_DATA);
     HOLDS(value.CStatus == PDH_CSTATUS_NO_MACHINE);
-    SUCCEEDS(PdhGetRawCounterValue(bad, NULL, &raw));
+    SUCCEEDS(PdhGetRawCounterValue(web3, NULL, &raw));
     HOLDS(raw.CStatus == PDH_CSTATUS_NO_MACHINE);
     /* web3 answers again some time later; its counter has a value after a second sample. */
-    for (tries = 0; tries < 200 && !is_busy(bad); tries++) {
+    for (tries = 0; tries < 200 && !is_busy(web3); tries++) {
         usleep(50000);
         SUCCEEDS(PdhCollectQueryData(query));
-        HOLDS(is_busy(good));
+        HOLDS(is_busy(web2));
     }
-    HOLDS(is_busy(bad));
+    HOLDS(is_busy(web3));
     /* A forked child has threads and connections of its own. */
     child = fork();
     if (child == 0) {
         PdhCollectQueryData(query);
         PdhCollectQueryData(query);
-        _exit(is_busy(good) ? 0 : 9);
+        _exit(is_busy(web2) ? 0 : 9);
     }
     HOLDS(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     SUCCEEDS(PdhCollectQueryData(query));
-    HOLDS(is_busy(good));
+    HOLDS(is_busy(web2));
     SUCCEEDS(PdhCloseQuery(query));
 }
 

@@ -17,7 +17,7 @@ static DWORD status_of(PDH_HCOUNTER counter, DWORD format, PDH_FMT_COUNTERVALUE 
     return (DWORD)PdhGetFormattedCounterValue(counter, format, NULL, value);
 }
 
-static void forward(const char *log)
+static void read_samples(const char *log)
 {
     PDH_HQUERY query;
     PDH_HCOUNTER reads, rate, free_bytes, busy;
@@ -105,7 +105,7 @@ static void forward(const char *log)
 }
 
 /* A part of the log, and its time range. */
-static void range(const char *log)
+static void read_range(const char *log)
 {
     PDH_HQUERY query;
     PDH_HCOUNTER counter;
@@ -136,7 +136,7 @@ static void range(const char *log)
 }
 
 /* Instances and counters that the log does not have. */
-static void absent(const char *log)
+static void add_absent_counters(const char *log)
 {
     PDH_HQUERY query;
     PDH_HCOUNTER counter;
@@ -151,7 +151,7 @@ static void absent(const char *log)
 }
 
 /* The W and H functions return the same. */
-static void wide_characters(const char *log)
+static void read_by_w_functions(const char *log)
 {
     WCHAR names[1100];
     PDH_HLOG source;
@@ -186,10 +186,10 @@ int main(int argc, char **argv)
         return 2;
     }
     for (n = 1; n < argc; n++) {
-        forward(argv[n]);
-        range(argv[n]);
-        absent(argv[n]);
-        wide_characters(argv[n]);
+        read_samples(argv[n]);
+        read_range(argv[n]);
+        add_absent_counters(argv[n]);
+        read_by_w_functions(argv[n]);
     }
     return failed;
 }

@@ -15,13 +15,13 @@ static PDH_HCOUNTER counter;
 /* A call with a buffer of `size` units; the buffer is null for 0 units. */
 typedef PDH_STATUS (*Fill)(void *buffer, DWORD *size);
 
-static void fill(const char *what, Fill call, size_t unit)
+static void check_every_capacity(const char *name, Fill call, size_t unit)
 {
     DWORD needed = 0, capacity;
-    unsigned char *whole = NULL;
+    unsigned char *filled = NULL;
     PDH_STATUS status = call(NULL, &needed);
     if ((DWORD)status != PDH_MORE_DATA || needed == 0) {
-        printf("%s without a buffer: status 0x%08X, size %u\n", what, (unsigned)status, (unsigned)needed);
+        printf("%s without a buffer: status 0x%08X, size %u\n", name, (unsigned)status, (unsigned)needed);
         failed = 1;
         return;
     }
@@ -29,36 +29,36 @@ static void fill(const char *what, Fill call, size_t unit)
         const size_t bytes = capacity * unit;
         unsigned char *memory = (unsigned char *)malloc(bytes + GUARD);
         DWORD size = capacity;
-        size_t place;
+        size_t i;
         if (!memory) {
             abort();
         }
         memset(memory, 0xA5, bytes + GUARD);
         status = call(memory, &size);
         if ((DWORD)status != (capacity < needed ? PDH_MORE_DATA : 0) || size != needed) {
-            printf("%s: status 0x%08X, size %u with a capacity of %u (%u needed)\n", what, (unsigned)status,
+            printf("%s: status 0x%08X, size %u with a capacity of %u (%u needed)\n", name, (unsigned)status,
                    (unsigned)size, (unsigned)capacity, (unsigned)needed);
             failed = 1;
         }
-        for (place = capacity < needed ? 0 : needed * unit; place < bytes + GUARD; place++) {
-            if (memory[place] != 0xA5) {
-                printf("%s: byte %lu was written with a capacity of %u (%u needed)\n", what, (unsigned long)place,
+        for (i = capacity < needed ? 0 : needed * unit; i < bytes + GUARD; i++) {
+            if (memory[i] != 0xA5) {
+                printf("%s: byte %lu was written with a capacity of %u (%u needed)\n", name, (unsigned long)i,
                        (unsigned)capacity, (unsigned)needed);
                 failed = 1;
                 break;
             }
         }
         if (capacity == needed) {
-            whole = memory;
+            filled = memory;
         } else {
             free(memory);
         }
     }
-    HOLDS(whole != NULL);
-    free(whole);
+    HOLDS(filled != NULL);
+    free(filled);
 }
 
-#define FILL(name, call)                                  \
+#define FILL_FUNCTION(name, call)                                  \
     static PDH_STATUS name(void *buffer, DWORD *size)     \
     {                                                     \
         return call;                                      \
@@ -67,7 +67,7 @@ static void fill(const char *what, Fill call, size_t unit)
 #define WIDE ((WCHAR *)buffer)
 
 static DWORD items;
-static DWORD ample;
+static DWORD ample_size;
 static union {
     LONGLONG aligned;
     char bytes[4096];
@@ -75,61 +75,61 @@ static union {
 #define ample_bytes ample_union.bytes
 static WCHAR ample_wide[4096];
 
-FILL(array_w, PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, size, &items,
+FILL_FUNCTION(array_w, PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, size, &items,
                                               (PDH_FMT_COUNTERVALUE_ITEM_W *)buffer))
-FILL(array_a, PdhGetFormattedCounterArrayA(counter, PDH_FMT_LARGE, size, &items,
+FILL_FUNCTION(array_a, PdhGetFormattedCounterArrayA(counter, PDH_FMT_LARGE, size, &items,
                                               (PDH_FMT_COUNTERVALUE_ITEM_A *)buffer))
-FILL(raw_w, PdhGetRawCounterArrayW(counter, size, &items, (PDH_RAW_COUNTER_ITEM_W *)buffer))
-FILL(raw_a, PdhGetRawCounterArrayA(counter, size, &items, (PDH_RAW_COUNTER_ITEM_A *)buffer))
-FILL(info_w, PdhGetCounterInfoW(counter, TRUE, size, (PDH_COUNTER_INFO_W *)buffer))
-FILL(info_a, PdhGetCounterInfoA(counter, FALSE, size, (PDH_COUNTER_INFO_A *)buffer))
-FILL(parse_w, PdhParseCounterPathW(TEXT("\\\\box\\Thread(a/b#3)\\% Processor Time"),
+FILL_FUNCTION(raw_w, PdhGetRawCounterArrayW(counter, size, &items, (PDH_RAW_COUNTER_ITEM_W *)buffer))
+FILL_FUNCTION(raw_a, PdhGetRawCounterArrayA(counter, size, &items, (PDH_RAW_COUNTER_ITEM_A *)buffer))
+FILL_FUNCTION(info_w, PdhGetCounterInfoW(counter, TRUE, size, (PDH_COUNTER_INFO_W *)buffer))
+FILL_FUNCTION(info_a, PdhGetCounterInfoA(counter, FALSE, size, (PDH_COUNTER_INFO_A *)buffer))
+FILL_FUNCTION(parse_w, PdhParseCounterPathW(TEXT("\\\\box\\Thread(a/b#3)\\% Processor Time"),
                                       (PDH_COUNTER_PATH_ELEMENTS_W *)buffer, size, 0))
-FILL(parse_a, PdhParseCounterPathA("\\\\box\\Thread(a/b#3)\\% Processor Time",
+FILL_FUNCTION(parse_a, PdhParseCounterPathA("\\\\box\\Thread(a/b#3)\\% Processor Time",
                                       (PDH_COUNTER_PATH_ELEMENTS_A *)buffer, size, 0))
-FILL(expand_w, PdhExpandWildCardPathW(wide(log_name), TEXT("\\*(*)\\*"), WIDE, size, 0))
-FILL(expand_a, PdhExpandWildCardPathA(log_name, DISKS, CHARS, size, 0))
-FILL(expand_hw, PdhExpandWildCardPathHW(source, TEXT(DISKS), WIDE, size, 0))
-FILL(expand_ha, PdhExpandWildCardPathHA(source, DISKS, CHARS, size, 0))
-FILL(expand_here_w, PdhExpandCounterPathW(TEXT("\\Memory\\*"), WIDE, size))
-FILL(expand_here_a, PdhExpandCounterPathA("\\Memory\\*", CHARS, size))
-FILL(machines_w, PdhEnumMachinesW(wide(log_name), WIDE, size))
-FILL(machines_a, PdhEnumMachinesA(log_name, CHARS, size))
-FILL(machines_hw, PdhEnumMachinesHW(source, WIDE, size))
-FILL(machines_ha, PdhEnumMachinesHA(NULL, CHARS, size))
-FILL(sets_w, PdhEnumObjectsW(wide(log_name), NULL, WIDE, size, PERF_DETAIL_WIZARD, FALSE))
-FILL(sets_a, PdhEnumObjectsA(NULL, NULL, CHARS, size, PERF_DETAIL_WIZARD, TRUE))
-FILL(sets_hw, PdhEnumObjectsHW(source, NULL, WIDE, size, PERF_DETAIL_WIZARD, FALSE))
-FILL(sets_ha, PdhEnumObjectsHA(source, NULL, CHARS, size, PERF_DETAIL_WIZARD, FALSE))
-FILL(counters_w, PdhEnumObjectItemsW(wide(log_name), NULL, TEXT("PhysicalDisk"), WIDE, size, ample_wide,
-                                        (ample = 4096, &ample), PERF_DETAIL_WIZARD, 0))
-FILL(counters_a, PdhEnumObjectItemsA(log_name, NULL, "PhysicalDisk", CHARS, size, ample_bytes,
-                                        (ample = 4096, &ample), PERF_DETAIL_WIZARD, 0))
-FILL(instances_hw, PdhEnumObjectItemsHW(source, NULL, TEXT("PhysicalDisk"), ample_wide,
-                                           (ample = 4096, &ample), WIDE, size, PERF_DETAIL_WIZARD, 0))
-FILL(instances_ha, PdhEnumObjectItemsHA(source, NULL, "Process", ample_bytes, (ample = 4096, &ample), CHARS,
+FILL_FUNCTION(expand_w, PdhExpandWildCardPathW(wide(log_name), TEXT("\\*(*)\\*"), WIDE, size, 0))
+FILL_FUNCTION(expand_a, PdhExpandWildCardPathA(log_name, DISKS, CHARS, size, 0))
+FILL_FUNCTION(expand_hw, PdhExpandWildCardPathHW(source, TEXT(DISKS), WIDE, size, 0))
+FILL_FUNCTION(expand_ha, PdhExpandWildCardPathHA(source, DISKS, CHARS, size, 0))
+FILL_FUNCTION(expand_here_w, PdhExpandCounterPathW(TEXT("\\Memory\\*"), WIDE, size))
+FILL_FUNCTION(expand_here_a, PdhExpandCounterPathA("\\Memory\\*", CHARS, size))
+FILL_FUNCTION(machines_w, PdhEnumMachinesW(wide(log_name), WIDE, size))
+FILL_FUNCTION(machines_a, PdhEnumMachinesA(log_name, CHARS, size))
+FILL_FUNCTION(machines_hw, PdhEnumMachinesHW(source, WIDE, size))
+FILL_FUNCTION(machines_ha, PdhEnumMachinesHA(NULL, CHARS, size))
+FILL_FUNCTION(sets_w, PdhEnumObjectsW(wide(log_name), NULL, WIDE, size, PERF_DETAIL_WIZARD, FALSE))
+FILL_FUNCTION(sets_a, PdhEnumObjectsA(NULL, NULL, CHARS, size, PERF_DETAIL_WIZARD, TRUE))
+FILL_FUNCTION(sets_hw, PdhEnumObjectsHW(source, NULL, WIDE, size, PERF_DETAIL_WIZARD, FALSE))
+FILL_FUNCTION(sets_ha, PdhEnumObjectsHA(source, NULL, CHARS, size, PERF_DETAIL_WIZARD, FALSE))
+FILL_FUNCTION(counters_w, PdhEnumObjectItemsW(wide(log_name), NULL, TEXT("PhysicalDisk"), WIDE, size, ample_wide,
+                                        (ample_size = 4096, &ample_size), PERF_DETAIL_WIZARD, 0))
+FILL_FUNCTION(counters_a, PdhEnumObjectItemsA(log_name, NULL, "PhysicalDisk", CHARS, size, ample_bytes,
+                                        (ample_size = 4096, &ample_size), PERF_DETAIL_WIZARD, 0))
+FILL_FUNCTION(instances_hw, PdhEnumObjectItemsHW(source, NULL, TEXT("PhysicalDisk"), ample_wide,
+                                           (ample_size = 4096, &ample_size), WIDE, size, PERF_DETAIL_WIZARD, 0))
+FILL_FUNCTION(instances_ha, PdhEnumObjectItemsHA(source, NULL, "Process", ample_bytes, (ample_size = 4096, &ample_size), CHARS,
                                            size, PERF_DETAIL_WIZARD, 0))
-FILL(instance_w, PdhParseInstanceNameW(TEXT("parent/name#7"), WIDE, size, ample_wide, (ample = 4096, &ample),
+FILL_FUNCTION(instance_w, PdhParseInstanceNameW(TEXT("parent/name#7"), WIDE, size, ample_wide, (ample_size = 4096, &ample_size),
                                           &items))
-FILL(instance_a, PdhParseInstanceNameA("parent/name#7", CHARS, size, ample_bytes, (ample = 4096, &ample),
+FILL_FUNCTION(instance_a, PdhParseInstanceNameA("parent/name#7", CHARS, size, ample_bytes, (ample_size = 4096, &ample_size),
                                           &items))
-FILL(parent_w, PdhParseInstanceNameW(TEXT("parent/name"), ample_wide, (ample = 4096, &ample), WIDE, size,
+FILL_FUNCTION(parent_w, PdhParseInstanceNameW(TEXT("parent/name"), ample_wide, (ample_size = 4096, &ample_size), WIDE, size,
                                         &items))
-FILL(parent_a, PdhParseInstanceNameA("name", ample_bytes, (ample = 4096, &ample), CHARS, size, &items))
-FILL(set_w, PdhGetDefaultPerfObjectW(NULL, NULL, WIDE, size))
-FILL(set_a, PdhGetDefaultPerfObjectA(NULL, NULL, CHARS, size))
-FILL(set_hw, PdhGetDefaultPerfObjectHW(NULL, NULL, WIDE, size))
-FILL(set_ha, PdhGetDefaultPerfObjectHA(NULL, NULL, CHARS, size))
-FILL(default_w, PdhGetDefaultPerfCounterW(NULL, NULL, TEXT("Processor"), WIDE, size))
-FILL(default_a, PdhGetDefaultPerfCounterA(NULL, NULL, "Processor", CHARS, size))
-FILL(default_hw, PdhGetDefaultPerfCounterHW(NULL, NULL, TEXT("Processor"), WIDE, size))
-FILL(default_ha, PdhGetDefaultPerfCounterHA(NULL, NULL, "Processor", CHARS, size))
-FILL(range_w, PdhGetDataSourceTimeRangeW(wide(log_name), &items, (PDH_TIME_INFO *)buffer, size))
-FILL(range_a, PdhGetDataSourceTimeRangeA(log_name, &items, (PDH_TIME_INFO *)buffer, size))
-FILL(range_h, PdhGetDataSourceTimeRangeH(source, &items, (PDH_TIME_INFO *)buffer, size))
+FILL_FUNCTION(parent_a, PdhParseInstanceNameA("name", ample_bytes, (ample_size = 4096, &ample_size), CHARS, size, &items))
+FILL_FUNCTION(set_w, PdhGetDefaultPerfObjectW(NULL, NULL, WIDE, size))
+FILL_FUNCTION(set_a, PdhGetDefaultPerfObjectA(NULL, NULL, CHARS, size))
+FILL_FUNCTION(set_hw, PdhGetDefaultPerfObjectHW(NULL, NULL, WIDE, size))
+FILL_FUNCTION(set_ha, PdhGetDefaultPerfObjectHA(NULL, NULL, CHARS, size))
+FILL_FUNCTION(default_w, PdhGetDefaultPerfCounterW(NULL, NULL, TEXT("Processor"), WIDE, size))
+FILL_FUNCTION(default_a, PdhGetDefaultPerfCounterA(NULL, NULL, "Processor", CHARS, size))
+FILL_FUNCTION(default_hw, PdhGetDefaultPerfCounterHW(NULL, NULL, TEXT("Processor"), WIDE, size))
+FILL_FUNCTION(default_ha, PdhGetDefaultPerfCounterHA(NULL, NULL, "Processor", CHARS, size))
+FILL_FUNCTION(range_w, PdhGetDataSourceTimeRangeW(wide(log_name), &items, (PDH_TIME_INFO *)buffer, size))
+FILL_FUNCTION(range_a, PdhGetDataSourceTimeRangeA(log_name, &items, (PDH_TIME_INFO *)buffer, size))
+FILL_FUNCTION(range_h, PdhGetDataSourceTimeRangeH(source, &items, (PDH_TIME_INFO *)buffer, size))
 
 static FILETIME first_time;
-FILL(record, PdhReadRawLogRecord(source, first_time, (PDH_RAW_LOG_RECORD *)buffer, size))
+FILL_FUNCTION(record, PdhReadRawLogRecord(source, first_time, (PDH_RAW_LOG_RECORD *)buffer, size))
 
 static PDH_STATUS make_w(void *buffer, DWORD *size)
 {
@@ -162,8 +162,8 @@ static void contents(void)
         HOLDS(name >= (char *)(formatted + count) && name < (char *)formatted + size);
         HOLDS(formatted[n].FmtValue.CStatus <= PDH_CSTATUS_NEW_DATA);
     }
-    HOLDS(count == 2 && strcmp(plain(formatted[0].szName), "0 C:") == 0);
-    HOLDS(count == 2 && strcmp(plain(formatted[1].szName), "_Total") == 0);
+    HOLDS(count == 2 && strcmp(narrow(formatted[0].szName), "0 C:") == 0);
+    HOLDS(count == 2 && strcmp(narrow(formatted[1].szName), "_Total") == 0);
     /* One read took 2147727 ticks of a clock of 14318180 Hz. */
     HOLDS(count == 2 && formatted[0].FmtValue.doubleValue == 2147727.0 / 14318180.0);
     free(formatted);
@@ -185,12 +185,12 @@ static void contents(void)
     HOLDS(info->dwType == PERF_AVERAGE_TIMER);
     HOLDS(info->lScale == 0);
     HOLDS(info->dwUserData == 78 && info->dwQueryUserData == 77);
-    HOLDS(strcmp(plain(info->szFullPath), "\\\\BOX" DISKS) == 0);
-    HOLDS(strcmp(plain(info->szMachineName), "\\\\BOX") == 0);
-    HOLDS(strcmp(plain(info->szObjectName), "PhysicalDisk") == 0);
-    HOLDS(strcmp(plain(info->CounterPath.szInstanceName), "*") == 0);
+    HOLDS(strcmp(narrow(info->szFullPath), "\\\\BOX" DISKS) == 0);
+    HOLDS(strcmp(narrow(info->szMachineName), "\\\\BOX") == 0);
+    HOLDS(strcmp(narrow(info->szObjectName), "PhysicalDisk") == 0);
+    HOLDS(strcmp(narrow(info->CounterPath.szInstanceName), "*") == 0);
     HOLDS(info->szParentInstance == NULL);
-    HOLDS(strcmp(plain(info->szCounterName), "Avg. Disk sec/Read") == 0);
+    HOLDS(strcmp(narrow(info->szCounterName), "Avg. Disk sec/Read") == 0);
     HOLDS(info->szExplainText != NULL);
     free(info);
 
@@ -238,7 +238,7 @@ static void lists(void)
     HOLDS(size2 == 13 && counters[size - 1] == 0 && counters[size - 2] == 0);
 }
 
-#define TRY(function, unit) fill(#function, function, unit)
+#define CHECK(function, unit) check_every_capacity(#function, function, unit)
 
 int main(int argc, char **argv)
 {
@@ -255,21 +255,21 @@ int main(int argc, char **argv)
     SUCCEEDS(PdhOpenQueryH(source, 77, &query));
     SUCCEEDS(PdhAddCounterA(query, DISKS, 78, &counter));
     SUCCEEDS(PdhCollectQueryData(query));
-    SUCCEEDS(PdhGetRawCounterArrayA(counter, (ample = 4096, &ample), &items, (PDH_RAW_COUNTER_ITEM_A *)ample_bytes));
+    SUCCEEDS(PdhGetRawCounterArrayA(counter, (ample_size = 4096, &ample_size), &items, (PDH_RAW_COUNTER_ITEM_A *)ample_bytes));
     raw = ((PDH_RAW_COUNTER_ITEM_A *)ample_bytes)->RawValue;
     first_time = raw.TimeStamp;
     SUCCEEDS(PdhCollectQueryData(query));
-    TRY(array_w, 1), TRY(array_a, 1), TRY(raw_w, 1), TRY(raw_a, 1), TRY(info_w, 1), TRY(info_a, 1);
-    TRY(parse_w, 1), TRY(parse_a, 1), TRY(make_w, 2), TRY(make_a, 1);
-    TRY(expand_w, 2), TRY(expand_a, 1), TRY(expand_hw, 2), TRY(expand_ha, 1);
-    TRY(expand_here_w, 2), TRY(expand_here_a, 1);
-    TRY(machines_w, 2), TRY(machines_a, 1), TRY(machines_hw, 2), TRY(machines_ha, 1);
-    TRY(sets_w, 2), TRY(sets_a, 1), TRY(sets_hw, 2), TRY(sets_ha, 1);
-    TRY(counters_w, 2), TRY(counters_a, 1), TRY(instances_hw, 2), TRY(instances_ha, 1);
-    TRY(instance_w, 2), TRY(instance_a, 1), TRY(parent_w, 2), TRY(parent_a, 1);
-    TRY(set_w, 2), TRY(set_a, 1), TRY(set_hw, 2), TRY(set_ha, 1);
-    TRY(default_w, 2), TRY(default_a, 1), TRY(default_hw, 2), TRY(default_ha, 1);
-    TRY(range_w, 1), TRY(range_a, 1), TRY(range_h, 1), TRY(record, 1);
+    CHECK(array_w, 1), CHECK(array_a, 1), CHECK(raw_w, 1), CHECK(raw_a, 1), CHECK(info_w, 1), CHECK(info_a, 1);
+    CHECK(parse_w, 1), CHECK(parse_a, 1), CHECK(make_w, 2), CHECK(make_a, 1);
+    CHECK(expand_w, 2), CHECK(expand_a, 1), CHECK(expand_hw, 2), CHECK(expand_ha, 1);
+    CHECK(expand_here_w, 2), CHECK(expand_here_a, 1);
+    CHECK(machines_w, 2), CHECK(machines_a, 1), CHECK(machines_hw, 2), CHECK(machines_ha, 1);
+    CHECK(sets_w, 2), CHECK(sets_a, 1), CHECK(sets_hw, 2), CHECK(sets_ha, 1);
+    CHECK(counters_w, 2), CHECK(counters_a, 1), CHECK(instances_hw, 2), CHECK(instances_ha, 1);
+    CHECK(instance_w, 2), CHECK(instance_a, 1), CHECK(parent_w, 2), CHECK(parent_a, 1);
+    CHECK(set_w, 2), CHECK(set_a, 1), CHECK(set_hw, 2), CHECK(set_ha, 1);
+    CHECK(default_w, 2), CHECK(default_a, 1), CHECK(default_hw, 2), CHECK(default_ha, 1);
+    CHECK(range_w, 1), CHECK(range_a, 1), CHECK(range_h, 1), CHECK(record, 1);
     contents();
     lists();
     SUCCEEDS(PdhCloseQuery(query));

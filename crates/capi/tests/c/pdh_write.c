@@ -12,13 +12,13 @@
 #define TIMES "\\Processor Information(_Total)\\% Processor Time"
 
 /* 2 ms: samples have different times. */
-static void pause_shortly(void)
+static void sleep_2_ms(void)
 {
-    struct timeval left = {0, 2000};
-    select(0, NULL, NULL, NULL, &left);
+    struct timeval duration = {0, 2000};
+    select(0, NULL, NULL, NULL, &duration);
 }
 
-static void reads_back(const char *path, DWORD type, DWORD rows)
+static void check_log(const char *path, DWORD type, DWORD rows)
 {
     PDH_HLOG log, source;
     PDH_HQUERY query;
@@ -29,14 +29,14 @@ static void reads_back(const char *path, DWORD type, DWORD rows)
     FILETIME time;
     DWORD found = 0, count = 0, size = sizeof range, collected = 0;
     LONGLONG bytes = 0;
-    struct stat about;
+    struct stat file_status;
     PDH_STATUS status;
 
     SUCCEEDS(PdhOpenLogA(path, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, &found, NULL, 0, NULL, &log));
     HOLDS(found == type);
-    HOLDS(stat(path, &about) == 0);
+    HOLDS(stat(path, &file_status) == 0);
     SUCCEEDS(PdhGetLogFileSize(log, &bytes));
-    HOLDS(bytes == (LONGLONG)about.st_size);
+    HOLDS(bytes == (LONGLONG)file_status.st_size);
     RETURNS(PdhUpdateLogA(log, "a log that is read"), PDH_INVALID_HANDLE);
     SUCCEEDS(PdhGetDataSourceTimeRangeH(log, &count, &range, &size));
     HOLDS(range.SampleCount == rows && range.StartTime <= range.EndTime);
@@ -72,52 +72,51 @@ static void reads_back(const char *path, DWORD type, DWORD rows)
     HOLDS(source == NULL);
 }
 
-static void writes(const char *path, DWORD type)
+static void write_log(const char *path, DWORD type)
 {
     PDH_HQUERY query;
     PDH_HCOUNTER counter;
     PDH_HLOG log;
     LONGLONG bytes = -1;
-    DWORD row, wanted = type, again = type;
+    DWORD row, opened_type = type, second_type = type, size = 1;
     SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
     SUCCEEDS(PdhAddCounterA(query, AVAILABLE, 0, &counter));
     SUCCEEDS(PdhAddCounterA(query, TIMES, 0, &counter));
-    SUCCEEDS(PdhOpenLogA(path, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &wanted, query, 0, NULL, &log));
-    HOLDS(wanted == type);
+    SUCCEEDS(PdhOpenLogA(path, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &opened_type, query, 0, NULL, &log));
+    HOLDS(opened_type == type);
     RETURNS(PdhUpdateLogA(log, ""), PDH_INVALID_ARGUMENT);
     for (row = 0; row < ROWS; row++) {
         SUCCEEDS(PdhUpdateLogA(log, row == 1 ? "a comment" : NULL));
-        pause_shortly();
+        sleep_2_ms();
     }
     SUCCEEDS(PdhGetLogFileSize(log, &bytes));
     HOLDS(bytes > 0);
     /* The log is not a data source while it is written. */
-    RETURNS(PdhEnumMachinesHA(log, NULL, &again), PDH_INVALID_ARGUMENT);
-    again = 0;
-    RETURNS(PdhEnumMachinesHA(log, NULL, &again), PDH_INVALID_HANDLE);
+    RETURNS(PdhEnumMachinesHA(log, NULL, &size), PDH_INVALID_ARGUMENT);
+    size = 0;
+    RETURNS(PdhEnumMachinesHA(log, NULL, &size), PDH_INVALID_HANDLE);
     /* With the flag, the query is closed with its log. */
     SUCCEEDS(PdhCloseLog(log, PDH_FLAGS_CLOSE_QUERY));
     RETURNS(PdhCollectQueryData(query), PDH_INVALID_HANDLE);
     RETURNS(PdhUpdateLogA(log, NULL), PDH_INVALID_HANDLE);
-    reads_back(path, type, ROWS);
+    check_log(path, type, ROWS);
 
     /* Again, with a query that is closed before its log. */
-    again = type;
     SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
     SUCCEEDS(PdhAddCounterA(query, AVAILABLE, 0, &counter));
-    RETURNS(PdhOpenLogA(path, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, &again, query, 0, NULL, &log),
+    RETURNS(PdhOpenLogA(path, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, &second_type, query, 0, NULL, &log),
             PDH_FILE_ALREADY_EXISTS);
     HOLDS(log == NULL);
-    SUCCEEDS(PdhOpenLogA(path, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &again, query, 0, NULL, &log));
+    SUCCEEDS(PdhOpenLogA(path, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &second_type, query, 0, NULL, &log));
     SUCCEEDS(PdhUpdateLogA(log, NULL));
     SUCCEEDS(PdhCloseQuery(query));
     RETURNS(PdhUpdateLogA(log, NULL), PDH_INVALID_HANDLE);
     SUCCEEDS(PdhCloseLog(log, 0));
-    reads_back(path, type, 1);
+    check_log(path, type, 1);
 }
 
 /* Logs that cannot be opened. */
-static void refused(const char *folder)
+static void open_invalid_logs(const char *folder)
 {
     PDH_HQUERY query;
     PDH_HLOG log;
@@ -149,8 +148,8 @@ int main(int argc, char **argv)
     }
     for (n = 0; n < sizeof logs / sizeof logs[0]; n++) {
         sprintf(path, "%s/%s", argv[1], logs[n].name);
-        writes(path, logs[n].type);
+        write_log(path, logs[n].type);
     }
-    refused(argv[1]);
+    open_invalid_logs(argv[1]);
     return failed;
 }

@@ -10,19 +10,19 @@
 
 static int failed;
 
-static inline void check_code(int line, const char *call, ULONG code, ULONG wanted)
+static inline void check_code(int line, const char *call, ULONG code, ULONG expected)
 {
-    if (code != wanted) {
-        printf("line %d: %s returned %u instead of %u: %s\n", line, call, (unsigned)code, (unsigned)wanted,
+    if (code != expected) {
+        printf("line %d: %s returned %u instead of %u: %s\n", line, call, (unsigned)code, (unsigned)expected,
                TachoLastErrorText());
         failed = 1;
     }
 }
 
-static inline void check(int line, const char *what, int holds)
+static inline void check(int line, const char *condition, int holds)
 {
     if (!holds) {
-        printf("line %d: not so: %s\n", line, what);
+        printf("line %d: check failed: %s\n", line, condition);
         failed = 1;
     }
 }
@@ -39,22 +39,22 @@ static const GUID PROCESSORS = {0xb4fc721a, 0x0378, 0x476f, {0x89, 0xba, 0xa5, 0
 typedef struct {
     PERF_COUNTER_IDENTIFIER head;
     WCHAR name[12];
-} NAMED;
+} NAMED_IDENTIFIER;
 
-static inline NAMED named(const GUID *set, const char *name, ULONG counter)
+static inline NAMED_IDENTIFIER named_identifier(const GUID *set, const char *name, ULONG counter)
 {
-    NAMED made;
+    NAMED_IDENTIFIER identifier;
     size_t i, size;
-    memset(&made, 0, sizeof made);
-    made.head.CounterSetGuid = *set;
-    made.head.CounterId = counter;
-    made.head.InstanceId = 0xFFFFFFFF;
+    memset(&identifier, 0, sizeof identifier);
+    identifier.head.CounterSetGuid = *set;
+    identifier.head.CounterId = counter;
+    identifier.head.InstanceId = 0xFFFFFFFF;
     for (i = 0; name[i] && i < 11; i++) {
-        made.name[i] = (WCHAR)name[i];
+        identifier.name[i] = (WCHAR)name[i];
     }
     size = i == 0 ? 40 : (40 + 2 * (i + 1) + 7) / 8 * 8;
-    made.head.Size = (ULONG)size;
-    return made;
+    identifier.head.Size = (ULONG)size;
+    return identifier;
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* The consumer functions of perflib.h over this machine: codes, sizes, statuses, all five types of results. */
 #include "perflib_checks.h"
 
-#define ROOM 1048576
-static BYTE *room;
+#define BUFFER_BYTES 1048576
+static BYTE *buffer;
 
 /* A function that fills a buffer of this capacity, and returns the actual size. */
 typedef ULONG (*CALL)(void *buffer, DWORD capacity, DWORD *actual);
@@ -37,144 +37,144 @@ static ULONG data(void *buffer, DWORD capacity, DWORD *actual)
 }
 
 /* Calls a function with every capacity from 0 to the required size plus 8. `item` is the size of a unit in bytes. */
-static void every_capacity(int line, CALL call, DWORD item)
+static void check_every_capacity(int line, CALL call, DWORD item_bytes)
 {
-    DWORD needed = 0xA5A5A5A5, capacity, actual;
-    check_code(line, "with no room", call(NULL, 0, &needed), ERROR_NOT_ENOUGH_MEMORY);
-    check(line, "the test's buffer is large enough", needed > 0 && needed < ROOM / item - 9);
-    for (capacity = 0; capacity <= needed + 8; capacity++) {
-        const size_t bytes = (size_t)capacity * item;
-        size_t i, touched = 0;
-        memset(room, 0xA5, bytes + 16);
+    DWORD required = 0xA5A5A5A5, capacity, actual;
+    check_code(line, "with no room", call(NULL, 0, &required), ERROR_NOT_ENOUGH_MEMORY);
+    check(line, "the test's buffer is large enough", required > 0 && required < BUFFER_BYTES / item_bytes - 9);
+    for (capacity = 0; capacity <= required + 8; capacity++) {
+        const size_t bytes = (size_t)capacity * item_bytes;
+        size_t i, changed_bytes = 0;
+        memset(buffer, 0xA5, bytes + 16);
         actual = 0xA5A5A5A5;
-        check_code(line, "a capacity", call(room, capacity, &actual),
-                   capacity < needed ? ERROR_NOT_ENOUGH_MEMORY : ERROR_SUCCESS);
-        check(line, "the size is reported", actual == needed);
-        for (i = capacity < needed ? 0 : (size_t)needed * item; i < bytes + 16; i++) {
-            touched += room[i] != 0xA5;
+        check_code(line, "a capacity", call(buffer, capacity, &actual),
+                   capacity < required ? ERROR_NOT_ENOUGH_MEMORY : ERROR_SUCCESS);
+        check(line, "the size is reported", actual == required);
+        for (i = capacity < required ? 0 : (size_t)required * item_bytes; i < bytes + 16; i++) {
+            changed_bytes += buffer[i] != 0xA5;
         }
-        check(line, "nothing beyond was touched", touched == 0);
+        check(line, "nothing beyond was touched", changed_bytes == 0);
     }
 }
 
 static void sizes(void)
 {
-    every_capacity(__LINE__, enumerate, 16);
+    check_every_capacity(__LINE__, enumerate, 16);
     for (request_code = 1; request_code <= 10; request_code++) {
         request_argument = 0;
-        every_capacity(__LINE__, registration, 1);
+        check_every_capacity(__LINE__, registration, 1);
     }
-    every_capacity(__LINE__, instances, 1);
+    check_every_capacity(__LINE__, instances, 1);
 }
 
 /* Null for every pointer. */
-static void nulls(void)
+static void null_pointers(void)
 {
     const GUID *set = &PROCESSORS;
-    NAMED wanted = named(set, "_Total", 0);
+    NAMED_IDENTIFIER wanted = named_identifier(set, "_Total", 0);
     DWORD actual;
-    HANDLE made = &actual;
-    RETURNS(PerfEnumerateCounterSet(NULL, (GUID *)room, 1, NULL), ERROR_INVALID_PARAMETER);
+    HANDLE query = &actual;
+    RETURNS(PerfEnumerateCounterSet(NULL, (GUID *)buffer, 1, NULL), ERROR_INVALID_PARAMETER);
     RETURNS(PerfEnumerateCounterSet(NULL, NULL, 1, &actual), ERROR_INVALID_PARAMETER);
     LAST_ERROR_HAS("pCounterSetIds");
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, NULL, PERF_REG_PROVIDER_GUID, 0, room, 16, &actual),
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, NULL, PERF_REG_PROVIDER_GUID, 0, buffer, 16, &actual),
             ERROR_INVALID_PARAMETER);
     RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, set, PERF_REG_PROVIDER_GUID, 0, NULL, 16, &actual),
             ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, set, PERF_REG_PROVIDER_GUID, 0, room, 16, NULL),
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, set, PERF_REG_PROVIDER_GUID, 0, buffer, 16, NULL),
             ERROR_INVALID_PARAMETER);
-    RETURNS(PerfEnumerateCounterSetInstances(NULL, NULL, (PERF_INSTANCE_HEADER *)room, ROOM, &actual),
+    RETURNS(PerfEnumerateCounterSetInstances(NULL, NULL, (PERF_INSTANCE_HEADER *)buffer, BUFFER_BYTES, &actual),
             ERROR_INVALID_PARAMETER);
     RETURNS(PerfEnumerateCounterSetInstances(NULL, set, NULL, 8, &actual), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfEnumerateCounterSetInstances(NULL, set, (PERF_INSTANCE_HEADER *)room, ROOM, NULL),
+    RETURNS(PerfEnumerateCounterSetInstances(NULL, set, (PERF_INSTANCE_HEADER *)buffer, BUFFER_BYTES, NULL),
             ERROR_INVALID_PARAMETER);
     RETURNS(PerfOpenQueryHandle(NULL, NULL), ERROR_INVALID_PARAMETER);
     LAST_ERROR_HAS("phQuery");
     RETURNS(PerfCloseQueryHandle(NULL), ERROR_INVALID_PARAMETER);
     RETURNS(PerfAddCounters(NULL, &wanted.head, wanted.head.Size), ERROR_INVALID_PARAMETER);
     RETURNS(PerfDeleteCounters(NULL, &wanted.head, wanted.head.Size), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterInfo(NULL, (PERF_COUNTER_IDENTIFIER *)room, ROOM, &actual),
+    RETURNS(PerfQueryCounterInfo(NULL, (PERF_COUNTER_IDENTIFIER *)buffer, BUFFER_BYTES, &actual),
             ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterData(NULL, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfOpenQueryHandle(NULL, &made), ERROR_SUCCESS);
-    RETURNS(PerfAddCounters(made, NULL, 40), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfDeleteCounters(made, NULL, 40), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterInfo(made, NULL, 8, &actual), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterInfo(made, (PERF_COUNTER_IDENTIFIER *)room, ROOM, NULL), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterData(made, NULL, 8, &actual), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterData(made, (PERF_DATA_HEADER *)room, ROOM, NULL), ERROR_INVALID_PARAMETER);
-    RETURNS(PerfCloseQueryHandle(made), ERROR_SUCCESS);
+    RETURNS(PerfQueryCounterData(NULL, (PERF_DATA_HEADER *)buffer, BUFFER_BYTES, &actual), ERROR_INVALID_PARAMETER);
+    RETURNS(PerfOpenQueryHandle(NULL, &query), ERROR_SUCCESS);
+    RETURNS(PerfAddCounters(query, NULL, 40), ERROR_INVALID_PARAMETER);
+    RETURNS(PerfDeleteCounters(query, NULL, 40), ERROR_INVALID_PARAMETER);
+    RETURNS(PerfQueryCounterInfo(query, NULL, 8, &actual), ERROR_INVALID_PARAMETER);
+    RETURNS(PerfQueryCounterInfo(query, (PERF_COUNTER_IDENTIFIER *)buffer, BUFFER_BYTES, NULL), ERROR_INVALID_PARAMETER);
+    RETURNS(PerfQueryCounterData(query, NULL, 8, &actual), ERROR_INVALID_PARAMETER);
+    RETURNS(PerfQueryCounterData(query, (PERF_DATA_HEADER *)buffer, BUFFER_BYTES, NULL), ERROR_INVALID_PARAMETER);
+    RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
 }
 
-static void codes(void)
+static void error_codes(void)
 {
-    static const WCHAR other[] = {'n', 'o', 'b', 'o', 'd', 'y', 0};
-    static const WCHAR here[] = {'.', 0};
+    static const WCHAR unknown_machine[] = {'n', 'o', 'b', 'o', 'd', 'y', 0};
+    static const WCHAR this_machine[] = {'.', 0};
     GUID unknown = PROCESSORS;
     DWORD actual;
-    HANDLE made = room;
+    HANDLE query = buffer;
     unknown.Data1++;
-    RETURNS(PerfEnumerateCounterSet(other, NULL, 0, &actual), ERROR_BAD_NETPATH);
+    RETURNS(PerfEnumerateCounterSet(unknown_machine, NULL, 0, &actual), ERROR_BAD_NETPATH);
     LAST_ERROR_HAS("nobody");
-    RETURNS(PerfEnumerateCounterSet(here, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
-    RETURNS(PerfEnumerateCounterSetInstances(other, &PROCESSORS, NULL, 0, &actual), ERROR_BAD_NETPATH);
+    RETURNS(PerfEnumerateCounterSet(this_machine, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
+    RETURNS(PerfEnumerateCounterSetInstances(unknown_machine, &PROCESSORS, NULL, 0, &actual), ERROR_BAD_NETPATH);
     RETURNS(PerfEnumerateCounterSetInstances(NULL, &unknown, NULL, 0, &actual), ERROR_WMI_GUID_NOT_FOUND);
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &unknown, PERF_REG_PROVIDER_GUID, 0, room, ROOM, &actual),
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &unknown, PERF_REG_PROVIDER_GUID, 0, buffer, BUFFER_BYTES, &actual),
             ERROR_WMI_GUID_NOT_FOUND);
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, PERF_REG_COUNTER_STRUCT, 12345, room, ROOM,
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, PERF_REG_COUNTER_STRUCT, 12345, buffer, BUFFER_BYTES,
                                                 &actual),
             ERROR_WMI_ITEMID_NOT_FOUND);
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, (PerfRegInfoType)0, 0, room, ROOM, &actual),
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, (PerfRegInfoType)0, 0, buffer, BUFFER_BYTES, &actual),
             ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, (PerfRegInfoType)11, 0, room, ROOM, &actual),
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, (PerfRegInfoType)11, 0, buffer, BUFFER_BYTES, &actual),
             ERROR_INVALID_PARAMETER);
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, PERF_REG_COUNTERSET_NAME_STRING, 0x407, room,
-                                                ROOM, &actual),
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, PERF_REG_COUNTERSET_NAME_STRING, 0x407, buffer,
+                                                BUFFER_BYTES, &actual),
             ERROR_RESOURCE_LANG_NOT_FOUND);
-    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, PERF_REG_COUNTERSET_NAME_STRING, 0x409, room,
-                                                ROOM, &actual),
+    RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, PERF_REG_COUNTERSET_NAME_STRING, 0x409, buffer,
+                                                BUFFER_BYTES, &actual),
             ERROR_SUCCESS);
     HOLDS(actual == 2 * sizeof "Processor Information");
-    HOLDS(((WCHAR *)room)[0] == 'P' && ((WCHAR *)room)[actual / 2 - 1] == 0);
-    RETURNS(PerfOpenQueryHandle(other, &made), ERROR_BAD_NETPATH);
-    HOLDS(made == NULL);
-    RETURNS(PerfCloseQueryHandle(room), ERROR_INVALID_HANDLE);
-    RETURNS(PerfQueryCounterData(room, NULL, 0, &actual), ERROR_INVALID_HANDLE);
-    RETURNS(PerfOpenQueryHandle(here, &made), ERROR_SUCCESS);
+    HOLDS(((WCHAR *)buffer)[0] == 'P' && ((WCHAR *)buffer)[actual / 2 - 1] == 0);
+    RETURNS(PerfOpenQueryHandle(unknown_machine, &query), ERROR_BAD_NETPATH);
+    HOLDS(query == NULL);
+    RETURNS(PerfCloseQueryHandle(buffer), ERROR_INVALID_HANDLE);
+    RETURNS(PerfQueryCounterData(buffer, NULL, 0, &actual), ERROR_INVALID_HANDLE);
+    RETURNS(PerfOpenQueryHandle(this_machine, &query), ERROR_SUCCESS);
     /* An empty query: no identifiers, and only a header. */
     actual = 77;
-    RETURNS(PerfQueryCounterInfo(made, NULL, 0, &actual), ERROR_SUCCESS);
+    RETURNS(PerfQueryCounterInfo(query, NULL, 0, &actual), ERROR_SUCCESS);
     HOLDS(actual == 0);
-    RETURNS(PerfQueryCounterData(made, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
-    HOLDS(actual == 48 && ((PERF_DATA_HEADER *)room)->dwNumCounters == 0);
-    RETURNS(PerfCloseQueryHandle(made), ERROR_SUCCESS);
-    RETURNS(PerfCloseQueryHandle(made), ERROR_INVALID_HANDLE);
+    RETURNS(PerfQueryCounterData(query, (PERF_DATA_HEADER *)buffer, BUFFER_BYTES, &actual), ERROR_SUCCESS);
+    HOLDS(actual == 48 && ((PERF_DATA_HEADER *)buffer)->dwNumCounters == 0);
+    RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
+    RETURNS(PerfCloseQueryHandle(query), ERROR_INVALID_HANDLE);
     LAST_ERROR_HAS("PerfOpenQueryHandle");
-    RETURNS(PerfAddCounters(made, (PERF_COUNTER_IDENTIFIER *)room, 40), ERROR_INVALID_HANDLE);
+    RETURNS(PerfAddCounters(query, (PERF_COUNTER_IDENTIFIER *)buffer, 40), ERROR_INVALID_HANDLE);
 }
 
 /* The statuses of identifiers, and the order of results. */
 static void statuses(void)
 {
     struct {
-        NAMED all, missing_counter, missing_instance, again;
+        NAMED_IDENTIFIER all, missing_counter, missing_instance, again;
         PERF_COUNTER_IDENTIFIER unnamed, missing_set;
     } many;
-    NAMED *const named_ones = &many.all;
-    const DWORD named_size = sizeof(NAMED);
+    NAMED_IDENTIFIER *const named_ones = &many.all;
+    const DWORD named_size = sizeof(NAMED_IDENTIFIER);
     GUID unknown = PROCESSORS;
     DWORD actual, i;
     unknown.Data1++;
     memset(&many, 0, sizeof many);
-    many.all = named(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
-    many.missing_counter = named(&PROCESSORS, "*", 12345);
-    many.missing_instance = named(&PROCESSORS, "nobody", 0);
+    many.all = named_identifier(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
+    many.missing_counter = named_identifier(&PROCESSORS, "*", 12345);
+    many.missing_instance = named_identifier(&PROCESSORS, "nobody", 0);
     many.again = many.all;
     for (i = 0; i < 4; i++) {
         named_ones[i].head.Size = named_size;
     }
-    many.unnamed = named(&PROCESSORS, "", 0).head;
-    many.missing_set = named(&unknown, "", 0).head;
+    many.unnamed = named_identifier(&PROCESSORS, "", 0).head;
+    many.missing_set = named_identifier(&unknown, "", 0).head;
     RETURNS(PerfOpenQueryHandle(NULL, &handle), ERROR_SUCCESS);
     RETURNS(PerfAddCounters(handle, &many.all.head, sizeof many), ERROR_SUCCESS);
     HOLDS(many.all.head.Status == ERROR_SUCCESS);
@@ -193,10 +193,10 @@ static void statuses(void)
 }
 
 /* Truncated identifiers, and identifiers with one changed bit. */
-static void hostile(void)
+static void invalid_identifiers(void)
 {
-    const NAMED good = named(&PROCESSORS, "_Total", 0);
-    NAMED bad;
+    const NAMED_IDENTIFIER good = named_identifier(&PROCESSORS, "_Total", 0);
+    NAMED_IDENTIFIER bad;
     const BYTE *const bytes = (const BYTE *)&good;
     DWORD size, at, flip, none;
     RETURNS(PerfOpenQueryHandle(NULL, &handle), ERROR_SUCCESS);
@@ -239,8 +239,8 @@ static void hostile(void)
 /* Returns a result of the block by its index. */
 static const PERF_COUNTER_HEADER *result(DWORD index)
 {
-    const PERF_DATA_HEADER *const head = (const PERF_DATA_HEADER *)room;
-    const BYTE *at = room + sizeof *head;
+    const PERF_DATA_HEADER *const head = (const PERF_DATA_HEADER *)buffer;
+    const BYTE *at = buffer + sizeof *head;
     HOLDS(index < head->dwNumCounters);
     while (index--) {
         at += ((const PERF_COUNTER_HEADER *)at)->dwSize;
@@ -248,32 +248,32 @@ static const PERF_COUNTER_HEADER *result(DWORD index)
     return (const PERF_COUNTER_HEADER *)at;
 }
 
-static void kinds(void)
+static void result_types(void)
 {
-    NAMED wanted[4], again;
+    NAMED_IDENTIFIER wanted[4], again;
     PERF_COUNTER_IDENTIFIER *identifiers;
-    const PERF_DATA_HEADER *const head = (const PERF_DATA_HEADER *)room;
+    const PERF_DATA_HEADER *const head = (const PERF_DATA_HEADER *)buffer;
     LONGLONG first_time;
-    DWORD actual, i, whole;
-    wanted[0] = named(&PROCESSORS, "_Total", 0);
-    wanted[1] = named(&PROCESSORS, "_Total", PERF_WILDCARD_COUNTER);
-    wanted[2] = named(&PROCESSORS, "*", 0);
-    wanted[3] = named(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
+    DWORD actual, i, block_bytes;
+    wanted[0] = named_identifier(&PROCESSORS, "_Total", 0);
+    wanted[1] = named_identifier(&PROCESSORS, "_Total", PERF_WILDCARD_COUNTER);
+    wanted[2] = named_identifier(&PROCESSORS, "*", 0);
+    wanted[3] = named_identifier(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
     RETURNS(PerfOpenQueryHandle(NULL, &handle), ERROR_SUCCESS);
     for (i = 0; i < 4; i++) {
         RETURNS(PerfAddCounters(handle, &wanted[i].head, wanted[i].head.Size), ERROR_SUCCESS);
         HOLDS(wanted[i].head.Status == ERROR_SUCCESS);
     }
-    every_capacity(__LINE__, info, 1);
-    identifiers = (PERF_COUNTER_IDENTIFIER *)room;
+    check_every_capacity(__LINE__, info, 1);
+    identifiers = (PERF_COUNTER_IDENTIFIER *)buffer;
     for (i = 0; i < 4; i++) {
         HOLDS(identifiers->Index == i && identifiers->CounterId == wanted[i].head.CounterId);
         identifiers = (PERF_COUNTER_IDENTIFIER *)((BYTE *)identifiers + identifiers->Size);
     }
 
-    RETURNS(PerfQueryCounterData(handle, NULL, 0, &whole), ERROR_NOT_ENOUGH_MEMORY);
-    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
-    HOLDS(actual == whole && head->dwTotalSize == whole && head->dwNumCounters == 4 && head->PerfFreq > 0);
+    RETURNS(PerfQueryCounterData(handle, NULL, 0, &block_bytes), ERROR_NOT_ENOUGH_MEMORY);
+    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)buffer, BUFFER_BYTES, &actual), ERROR_SUCCESS);
+    HOLDS(actual == block_bytes && head->dwTotalSize == block_bytes && head->dwNumCounters == 4 && head->PerfFreq > 0);
     HOLDS(result(0)->dwType == PERF_SINGLE_COUNTER && result(0)->dwSize == 32);
     HOLDS(((const PERF_COUNTER_DATA *)(result(0) + 1))->dwDataSize == 8);
     HOLDS(result(1)->dwType == PERF_MULTIPLE_COUNTERS);
@@ -285,37 +285,37 @@ static void kinds(void)
 
     /* A sample that did not fit is not lost: the next call returns it, and only the call after that collects again. */
     first_time = head->PerfTimeStamp;
-    every_capacity(__LINE__, data, 1);
+    check_every_capacity(__LINE__, data, 1);
     RETURNS(PerfQueryCounterData(handle, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
-    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)room, 40, &actual), ERROR_NOT_ENOUGH_MEMORY);
-    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
+    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)buffer, 40, &actual), ERROR_NOT_ENOUGH_MEMORY);
+    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)buffer, BUFFER_BYTES, &actual), ERROR_SUCCESS);
     HOLDS(head->PerfTimeStamp > first_time);
     first_time = head->PerfTimeStamp;
-    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
+    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)buffer, BUFFER_BYTES, &actual), ERROR_SUCCESS);
     HOLDS(head->PerfTimeStamp > first_time);
 
     /* A change of the query takes effect at once, also after a sample that did not fit. */
     RETURNS(PerfQueryCounterData(handle, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
     again = wanted[3];
     RETURNS(PerfDeleteCounters(handle, &again.head, again.head.Size), ERROR_SUCCESS);
-    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
-    HOLDS(head->dwNumCounters == 3 && actual < whole);
+    RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)buffer, BUFFER_BYTES, &actual), ERROR_SUCCESS);
+    HOLDS(head->dwNumCounters == 3 && actual < block_bytes);
     RETURNS(PerfCloseQueryHandle(handle), ERROR_SUCCESS);
 }
 
 int main(void)
 {
-    room = (BYTE *)malloc(ROOM);
-    if (!room) {
+    buffer = (BYTE *)malloc(BUFFER_BYTES);
+    if (!buffer) {
         return 2;
     }
     HOLDS(TachoGetLastError() == 0);
     sizes();
-    nulls();
-    codes();
+    null_pointers();
+    error_codes();
     statuses();
-    hostile();
-    kinds();
-    free(room);
+    invalid_identifiers();
+    result_types();
+    free(buffer);
     return failed;
 }

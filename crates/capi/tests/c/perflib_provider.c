@@ -20,7 +20,7 @@ typedef struct {
     PERF_COUNTER_INFO counters[4];
 } TEMPLATE;
 
-static TEMPLATE template_of(const GUID *set, ULONG counters, ULONG instance_type)
+static TEMPLATE new_template(const GUID *set, ULONG counters, ULONG instance_type)
 {
     TEMPLATE made;
     memset(&made, 0, sizeof made);
@@ -32,7 +32,7 @@ static TEMPLATE template_of(const GUID *set, ULONG counters, ULONG instance_type
     return made;
 }
 
-static void counter(TEMPLATE *set, ULONG place, ULONG id, ULONG type, ULONGLONG attributes)
+static void set_counter(TEMPLATE *set, ULONG place, ULONG id, ULONG type, ULONGLONG attributes)
 {
     PERF_COUNTER_INFO *const made = &set->counters[place];
     made->CounterId = id;
@@ -49,7 +49,7 @@ static ULONG template_size(const TEMPLATE *set)
     return (ULONG)(sizeof set->set + set->set.NumCounters * sizeof set->counters[0]);
 }
 
-static ULONG declare(HANDLE provider, TEMPLATE *set)
+static ULONG declare_set(HANDLE provider, TEMPLATE *set)
 {
     return PerfSetCounterSetInfo(provider, &set->set, template_size(set));
 }
@@ -58,7 +58,7 @@ static ULONG declare(HANDLE provider, TEMPLATE *set)
 static DWORD values_of(const GUID *set, const char *name, ULONG id, ULONGLONG *values, DWORD *status)
 {
     static BYTE block[65536];
-    NAMED wanted = named(set, name, id);
+    NAMED_IDENTIFIER wanted = named_identifier(set, name, id);
     const PERF_COUNTER_HEADER *head = (const PERF_COUNTER_HEADER *)(block + 48);
     const BYTE *at = (const BYTE *)(head + 1);
     HANDLE query;
@@ -101,16 +101,16 @@ static ULONGLONG value_of(const GUID *set, const char *name, ULONG id)
 }
 
 /* The behaviour that Wine's tests of these functions check, which also run on Windows. */
-static void as_on_windows(void)
+static void wine_tests(void)
 {
     PERF_PROVIDER_CONTEXT context[2];
-    HANDLE never = (HANDLE)0xDEADBEEF, first, second;
-    TEMPLATE set = template_of(&set_guid, 0, PERF_COUNTERSET_MULTI_INSTANCES);
+    HANDLE unchanged = (HANDLE)0xDEADBEEF, first, second;
+    TEMPLATE set = new_template(&set_guid, 0, PERF_COUNTERSET_MULTI_INSTANCES);
     PERF_COUNTERSET_INSTANCE *instance;
     ULONGLONG here = 1, there = 2;
 
-    RETURNS(PerfStartProvider(NULL, NULL, &never), ERROR_INVALID_PARAMETER);
-    HOLDS(never == (HANDLE)0xDEADBEEF);
+    RETURNS(PerfStartProvider(NULL, NULL, &unchanged), ERROR_INVALID_PARAMETER);
+    HOLDS(unchanged == (HANDLE)0xDEADBEEF);
     RETURNS(PerfStartProvider(&provider_guid, NULL, NULL), ERROR_INVALID_PARAMETER);
     RETURNS(PerfStartProvider(&provider_guid, NULL, &first), ERROR_SUCCESS);
     RETURNS(PerfStartProvider(&provider_guid, NULL, &second), ERROR_SUCCESS);
@@ -120,12 +120,12 @@ static void as_on_windows(void)
     RETURNS(PerfStopProvider(first), ERROR_INVALID_HANDLE);
 
     memset(context, 0, sizeof context);
-    never = (HANDLE)0xDEADBEEF;
-    RETURNS(PerfStartProviderEx(NULL, context, &never), ERROR_INVALID_PARAMETER);
+    unchanged = (HANDLE)0xDEADBEEF;
+    RETURNS(PerfStartProviderEx(NULL, context, &unchanged), ERROR_INVALID_PARAMETER);
     RETURNS(PerfStartProviderEx(&provider_guid, context, NULL), ERROR_INVALID_PARAMETER);
     context->ContextSize = 0;
-    RETURNS(PerfStartProviderEx(&provider_guid, context, &never), ERROR_INVALID_PARAMETER);
-    HOLDS(never == (HANDLE)0xDEADBEEF);
+    RETURNS(PerfStartProviderEx(&provider_guid, context, &unchanged), ERROR_INVALID_PARAMETER);
+    HOLDS(unchanged == (HANDLE)0xDEADBEEF);
     context->ContextSize = sizeof *context + 1;
     RETURNS(PerfStartProviderEx(&provider_guid, context, &first), ERROR_SUCCESS);
     RETURNS(PerfStopProvider(first), ERROR_SUCCESS);
@@ -133,14 +133,14 @@ static void as_on_windows(void)
     RETURNS(PerfStartProviderEx(&provider_guid, context, &first), ERROR_SUCCESS);
 
     /* No counters; the same set twice; an undeclared set. */
-    RETURNS(declare(first, &set), ERROR_INVALID_PARAMETER);
-    set = template_of(&set_guid, 2, PERF_COUNTERSET_MULTI_INSTANCES);
-    counter(&set, 0, 1, PERF_COUNTER_COUNTER, PERF_ATTRIB_BY_REFERENCE);
-    counter(&set, 1, 2, PERF_COUNTER_LARGE_RAWCOUNT, PERF_ATTRIB_BY_REFERENCE);
+    RETURNS(declare_set(first, &set), ERROR_INVALID_PARAMETER);
+    set = new_template(&set_guid, 2, PERF_COUNTERSET_MULTI_INSTANCES);
+    set_counter(&set, 0, 1, PERF_COUNTER_COUNTER, PERF_ATTRIB_BY_REFERENCE);
+    set_counter(&set, 1, 2, PERF_COUNTER_LARGE_RAWCOUNT, PERF_ATTRIB_BY_REFERENCE);
     TachoSetLastError(0xDEADBEEF);
     HOLDS(PerfCreateInstance(first, &set_guid, ELEVEN, 1) == NULL && TachoGetLastError() == ERROR_NOT_FOUND);
-    RETURNS(declare(first, &set), ERROR_SUCCESS);
-    RETURNS(declare(first, &set), ERROR_ALREADY_EXISTS);
+    RETURNS(declare_set(first, &set), ERROR_SUCCESS);
+    RETURNS(declare_set(first, &set), ERROR_ALREADY_EXISTS);
     HOLDS(PerfCreateInstance(first, NULL, ELEVEN, 1) == NULL && TachoGetLastError() == ERROR_INVALID_PARAMETER);
     TachoSetLastError(0xDEADBEEF);
     HOLDS(PerfCreateInstance(first, &set_guid, NULL, 1) == NULL && TachoGetLastError() == ERROR_INVALID_PARAMETER);
@@ -187,16 +187,16 @@ static void as_on_windows(void)
 static void values(void)
 {
     HANDLE provider;
-    TEMPLATE set = template_of(&set_guid, 3, PERF_COUNTERSET_MULTI_INSTANCES);
+    TEMPLATE set = new_template(&set_guid, 3, PERF_COUNTERSET_MULTI_INSTANCES);
     PERF_COUNTERSET_INSTANCE *first, *second;
     ULONGLONG all[8], foreign[8];
     DWORD status, actual;
     GUID guids[512];
     int i, found = 0;
 
-    counter(&set, 0, 7, PERF_COUNTER_LARGE_RAWCOUNT, 0);
-    counter(&set, 1, 8, PERF_COUNTER_RAWCOUNT, 0);
-    counter(&set, 2, 9, PERF_COUNTER_BULK_COUNT, 0);
+    set_counter(&set, 0, 7, PERF_COUNTER_LARGE_RAWCOUNT, 0);
+    set_counter(&set, 1, 8, PERF_COUNTER_RAWCOUNT, 0);
+    set_counter(&set, 2, 9, PERF_COUNTER_BULK_COUNT, 0);
     RETURNS(PerfStartProvider(&provider_guid, NULL, &provider), ERROR_SUCCESS);
     RETURNS(PerfSetCounterSetInfo(provider, NULL, 40), ERROR_INVALID_PARAMETER);
     RETURNS(PerfSetCounterSetInfo(NULL, &set.set, 40), ERROR_INVALID_PARAMETER);
@@ -204,14 +204,14 @@ static void values(void)
         RETURNS(PerfSetCounterSetInfo(provider, &set.set, (ULONG)i), ERROR_INVALID_PARAMETER);
     }
     set.set.InstanceType = PERF_COUNTERSET_INSTANCE_AGGREGATE;
-    RETURNS(declare(provider, &set), ERROR_NOT_SUPPORTED);
+    RETURNS(declare_set(provider, &set), ERROR_NOT_SUPPORTED);
     set.set.InstanceType = 3;
-    RETURNS(declare(provider, &set), ERROR_INVALID_PARAMETER);
+    RETURNS(declare_set(provider, &set), ERROR_INVALID_PARAMETER);
     set.set.InstanceType = PERF_COUNTERSET_MULTI_INSTANCES;
     set.counters[1].CounterId = 7;
-    RETURNS(declare(provider, &set), ERROR_INVALID_PARAMETER);
+    RETURNS(declare_set(provider, &set), ERROR_INVALID_PARAMETER);
     set.counters[1].CounterId = 8;
-    RETURNS(declare(provider, &set), ERROR_SUCCESS);
+    RETURNS(declare_set(provider, &set), ERROR_SUCCESS);
 
     first = PerfCreateInstance(provider, &set_guid, ELEVEN, 1);
     second = PerfCreateInstance(provider, &set_guid, OTHER, 2);
@@ -271,8 +271,8 @@ static void values(void)
 /* ---- The callback ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static ULONG seen[10], seen_of_all[10], last_id, answer[10];
-static HANDLE controlled;
+static ULONG requests[10], requests_for_all_counters[10], last_id, answers[10];
+static HANDLE controlled_provider;
 static PERF_COUNTERSET_INSTANCE *controlled_instance;
 static ULONGLONG calls;
 
@@ -293,8 +293,8 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
     ULONG code;
     pthread_mutex_lock(&lock);
     HOLDS(request < 10 && buffer != NULL && size > 0);
-    seen[request]++;
-    code = answer[request];
+    requests[request]++;
+    code = answers[request];
     if (request == PERF_ADD_COUNTER || request == PERF_REMOVE_COUNTER) {
         const PERF_COUNTER_IDENTITY *const identity = (const PERF_COUNTER_IDENTITY *)buffer;
         HOLDS(size == identity->BufferSize && identity->MachineOffset == 40 && identity->NameOffset < size);
@@ -303,17 +303,17 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
         HOLDS(identity->InstanceId == 0xFFFFFFFF && is_text(buffer, identity->NameOffset, "*"));
         HOLDS(is_text(buffer, identity->MachineOffset, machine));
         last_id = identity->CounterId;
-        seen_of_all[request] += last_id == 0xFFFFFFFF;
+        requests_for_all_counters[request] += last_id == 0xFFFFFFFF;
     } else if (request == PERF_COLLECT_START) {
         /* A provider may refresh values until this callback returns. */
-        RETURNS(PerfSetULongLongCounterValue(controlled, controlled_instance, 1, ++calls), ERROR_SUCCESS);
+        RETURNS(PerfSetULongLongCounterValue(controlled_provider, controlled_instance, 1, ++calls), ERROR_SUCCESS);
     }
     pthread_mutex_unlock(&lock);
     return code;
 }
 
 /* Waits up to 10 seconds until a request has been counted. */
-static int arrives(const ULONG *requests)
+static int wait_for_request(const ULONG *requests)
 {
     int round, has_arrived = 0;
     for (round = 0; round < 500 && !has_arrived; round++) {
@@ -331,11 +331,11 @@ static int arrives(const ULONG *requests)
 static void callback(void)
 {
     PERF_PROVIDER_CONTEXT context;
-    TEMPLATE set = template_of(&control_guid, 2, PERF_COUNTERSET_MULTI_INSTANCES);
+    TEMPLATE set = new_template(&control_guid, 2, PERF_COUNTERSET_MULTI_INSTANCES);
     ULONGLONG none[8];
     DWORD status;
-    counter(&set, 0, 1, PERF_COUNTER_LARGE_RAWCOUNT, 0);
-    counter(&set, 1, 2, PERF_COUNTER_LARGE_RAWCOUNT, 0);
+    set_counter(&set, 0, 1, PERF_COUNTER_LARGE_RAWCOUNT, 0);
+    set_counter(&set, 1, 2, PERF_COUNTER_LARGE_RAWCOUNT, 0);
     memset(&context, 0, sizeof context);
     context.ContextSize = sizeof context;
     context.ControlCallback = control;
@@ -343,21 +343,21 @@ static void callback(void)
         FILE *const file = fopen("/proc/sys/kernel/hostname", "r");
         HOLDS(file && fscanf(file, "%255s", machine) == 1 && fclose(file) == 0);
     }
-    RETURNS(PerfStartProviderEx(&provider_guid, &context, &controlled), ERROR_SUCCESS);
-    RETURNS(declare(controlled, &set), ERROR_SUCCESS);
-    controlled_instance = PerfCreateInstance(controlled, &control_guid, ELEVEN, 1);
+    RETURNS(PerfStartProviderEx(&provider_guid, &context, &controlled_provider), ERROR_SUCCESS);
+    RETURNS(declare_set(controlled_provider, &set), ERROR_SUCCESS);
+    controlled_instance = PerfCreateInstance(controlled_provider, &control_guid, ELEVEN, 1);
     HOLDS(controlled_instance != NULL);
     HOLDS(value_of(&control_guid, "11", 1) == 1);
     /* Consumers do not wait for the answer to COLLECT_END. */
-    HOLDS(arrives(&seen[PERF_COLLECT_END]) && arrives(&seen[PERF_COLLECT_START]) && arrives(&seen[PERF_ADD_COUNTER]));
+    HOLDS(wait_for_request(&requests[PERF_COLLECT_END]) && wait_for_request(&requests[PERF_COLLECT_START]) && wait_for_request(&requests[PERF_ADD_COUNTER]));
     pthread_mutex_lock(&lock);
-    HOLDS(last_id == 1 && seen_of_all[PERF_ADD_COUNTER] == 0);
-    seen[PERF_ADD_COUNTER] = 0;
+    HOLDS(last_id == 1 && requests_for_all_counters[PERF_ADD_COUNTER] == 0);
+    requests[PERF_ADD_COUNTER] = 0;
     pthread_mutex_unlock(&lock);
 
     /* All counters are added by one request because they are one identifier. */
     {
-        NAMED every = named(&control_guid, "11", 0xFFFFFFFF);
+        NAMED_IDENTIFIER every = named_identifier(&control_guid, "11", 0xFFFFFFFF);
         static BYTE block[65536];
         HANDLE query;
         DWORD actual;
@@ -366,19 +366,19 @@ static void callback(void)
         RETURNS(every.head.Status, ERROR_SUCCESS);
         RETURNS(PerfQueryCounterData(query, (PERF_DATA_HEADER *)block, sizeof block, &actual), ERROR_SUCCESS);
         pthread_mutex_lock(&lock);
-        HOLDS(seen[PERF_ADD_COUNTER] == 1 && seen_of_all[PERF_ADD_COUNTER] == 1);
+        HOLDS(requests[PERF_ADD_COUNTER] == 1 && requests_for_all_counters[PERF_ADD_COUNTER] == 1);
         pthread_mutex_unlock(&lock);
         RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
-        HOLDS(arrives(&seen_of_all[PERF_REMOVE_COUNTER]));
+        HOLDS(wait_for_request(&requests_for_all_counters[PERF_REMOVE_COUNTER]));
     }
 
     /* An error of COLLECT_START reaches the consumer. */
     pthread_mutex_lock(&lock);
-    answer[PERF_COLLECT_START] = ERROR_ACCESS_DENIED;
+    answers[PERF_COLLECT_START] = ERROR_ACCESS_DENIED;
     pthread_mutex_unlock(&lock);
     HOLDS(values_of(&control_guid, "11", 1, none, &status) == 0);
     check_code(__LINE__, "an error of the provider", status, ERROR_ACCESS_DENIED);
-    RETURNS(PerfStopProvider(controlled), ERROR_SUCCESS);
+    RETURNS(PerfStopProvider(controlled_provider), ERROR_SUCCESS);
 }
 
 /* ---- A set with one instance, and averages ---- */
@@ -386,15 +386,15 @@ static void callback(void)
 static void single(void)
 {
     HANDLE provider;
-    TEMPLATE set = template_of(&single_guid, 2, PERF_COUNTERSET_SINGLE_INSTANCE);
+    TEMPLATE set = new_template(&single_guid, 2, PERF_COUNTERSET_SINGLE_INSTANCE);
     PERF_COUNTERSET_INSTANCE *instance;
-    counter(&set, 0, 1, PERF_AVERAGE_TIMER, 0);
-    counter(&set, 1, 2, PERF_COUNTER_LARGE_RAWCOUNT, 0);
+    set_counter(&set, 0, 1, PERF_AVERAGE_TIMER, 0);
+    set_counter(&set, 1, 2, PERF_COUNTER_LARGE_RAWCOUNT, 0);
     RETURNS(PerfStartProvider(&provider_guid, NULL, &provider), ERROR_SUCCESS);
     /* An average without a base could not be displayed. */
-    RETURNS(declare(provider, &set), ERROR_INVALID_PARAMETER);
-    counter(&set, 1, 2, PERF_AVERAGE_BASE, PERF_ATTRIB_NO_DISPLAYABLE);
-    RETURNS(declare(provider, &set), ERROR_SUCCESS);
+    RETURNS(declare_set(provider, &set), ERROR_INVALID_PARAMETER);
+    set_counter(&set, 1, 2, PERF_AVERAGE_BASE, PERF_ATTRIB_NO_DISPLAYABLE);
+    RETURNS(declare_set(provider, &set), ERROR_SUCCESS);
     HOLDS(PerfCreateInstance(provider, &single_guid, NULL, 0) == NULL);
     instance = PerfCreateInstance(provider, &single_guid, NOTHING, 0);
     if (!instance) {
@@ -414,15 +414,15 @@ static void single(void)
 #define UPDATES 20000
 
 static HANDLE shared;
-static PERF_COUNTERSET_INSTANCE *counted;
+static PERF_COUNTERSET_INSTANCE *shared_instance;
 
 static void *update(void *unused)
 {
     int i;
     (void)unused;
     for (i = 0; i < UPDATES; i++) {
-        RETURNS(PerfIncrementULongLongCounterValue(shared, counted, 1, 2), ERROR_SUCCESS);
-        RETURNS(PerfDecrementULongLongCounterValue(shared, counted, 1, 1), ERROR_SUCCESS);
+        RETURNS(PerfIncrementULongLongCounterValue(shared, shared_instance, 1, 2), ERROR_SUCCESS);
+        RETURNS(PerfDecrementULongLongCounterValue(shared, shared_instance, 1, 1), ERROR_SUCCESS);
     }
     return NULL;
 }
@@ -430,12 +430,12 @@ static void *update(void *unused)
 static void threads(void)
 {
     pthread_t running[THREADS];
-    TEMPLATE set = template_of(&set_guid, 1, PERF_COUNTERSET_MULTI_INSTANCES);
+    TEMPLATE set = new_template(&set_guid, 1, PERF_COUNTERSET_MULTI_INSTANCES);
     int i;
-    counter(&set, 0, 1, PERF_COUNTER_LARGE_RAWCOUNT, 0);
+    set_counter(&set, 0, 1, PERF_COUNTER_LARGE_RAWCOUNT, 0);
     RETURNS(PerfStartProvider(&provider_guid, NULL, &shared), ERROR_SUCCESS);
-    RETURNS(declare(shared, &set), ERROR_SUCCESS);
-    counted = PerfCreateInstance(shared, &set_guid, ELEVEN, 0);
+    RETURNS(declare_set(shared, &set), ERROR_SUCCESS);
+    shared_instance = PerfCreateInstance(shared, &set_guid, ELEVEN, 0);
     for (i = 0; i < THREADS; i++) {
         if (pthread_create(&running[i], NULL, update, NULL) != 0) {
             exit(2);
@@ -453,20 +453,20 @@ static void threads(void)
 
 int main(int count, char **arguments)
 {
-    const int only = count > 1 ? arguments[1][0] : 0;
-    if (!only || only == 'w') {
-        as_on_windows();
+    const int part = count > 1 ? arguments[1][0] : 0;
+    if (!part || part == 'w') {
+        wine_tests();
     }
-    if (!only || only == 'v') {
+    if (!part || part == 'v') {
         values();
     }
-    if (!only || only == 'c') {
+    if (!part || part == 'c') {
         callback();
     }
-    if (!only || only == 's') {
+    if (!part || part == 's') {
         single();
     }
-    if (!only || only == 't') {
+    if (!part || part == 't') {
         threads();
     }
     return failed;

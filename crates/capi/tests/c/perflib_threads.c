@@ -14,8 +14,8 @@ static void *consume(void *unused)
     int round;
     (void)unused;
     for (round = 0; round < ROUNDS; round++) {
-        NAMED wanted = named(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
-        NAMED other = named(&PROCESSORS, "_Total", (ULONG)round % 3);
+        NAMED_IDENTIFIER wanted = named_identifier(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
+        NAMED_IDENTIFIER other = named_identifier(&PROCESSORS, "_Total", (ULONG)round % 3);
         HANDLE own;
         ULONG code;
         RETURNS(PerfOpenQueryHandle(NULL, &own), ERROR_SUCCESS);

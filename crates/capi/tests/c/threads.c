@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <windows.h>
 #include "checks.h"
-#ifdef MADE
-#include "made.h"
+#ifdef FAKE_MACHINE
+#include "fake_machine.h"
 #endif
 
 #define THREADS 8
@@ -17,32 +17,32 @@
 #endif
 #define SHARED 4
 
-static int here;
+static int init_code;
 static char path[4096];
 static _Atomic(void *) shared[SHARED];
-static atomic_uint gets, ends;
+static atomic_uint gets, replaced;
 static atomic_bool is_done;
 
 /* Checks that a call returns the code for an open handle, or for one that another thread has closed. */
-#define RETURNS_IF_LIVE(call) returns_if_live(__LINE__, #call, call)
+#define RETURNS_OPEN_OR_CLOSED(call) check_open_or_closed(__LINE__, #call, call)
 
-static int dead(void)
+static int code_if_closed(void)
 {
-    return here == PU_SUCCESS ? PU_ERROR_INVALID_PARAMETER : PU_ERR_NULL_PTR;
+    return init_code == PU_SUCCESS ? PU_ERROR_INVALID_PARAMETER : PU_ERR_NULL_PTR;
 }
 
 /*
  * Each reading by any thread advances the fake machine. After readings by other threads in between, counters may seem
  * to be unchanged, so that there is no CPI.
  */
-static int is_data(int rc)
+static int has_data(int rc)
 {
     return rc == PU_SUCCESS || rc == PU_ERROR_INVALID_CPI_DATA;
 }
 
-static int returns_if_live(int line, const char *call, int rc)
+static int check_open_or_closed(int line, const char *call, int rc)
 {
-    if (rc != dead() && !is_data(rc)) {
+    if (rc != code_if_closed() && !has_data(rc)) {
         check_code(line, call, rc, PU_SUCCESS);
     }
     return rc;
@@ -59,32 +59,32 @@ static void *work(void *number)
         int rc;
 
         /* The thread's own handle. */
-        RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD, &handle), here);
-        if (here == PU_SUCCESS) {
+        RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD, &handle), init_code);
+        if (init_code == PU_SUCCESS) {
             RETURNS(CpiStart(handle), PU_SUCCESS);
-            HOLDS(is_data(CpiGet(handle, &cd)));
+            HOLDS(has_data(CpiGet(handle, &cd)));
             HOLDS(cd != NULL && cd->num_cpus > 0 && cd->elapsed_cycles > 0);
             RETURNS(CpiTerminate(handle), PU_SUCCESS);
         }
-        RETURNS(CpiTerminate(handle), dead());
+        RETURNS(CpiTerminate(handle), code_if_closed());
 
         /* A shared handle: the thread that removes it closes it, while others may use it. */
         state = state * 1664525u + 1013904223u;
         other = atomic_load(&shared[state / 65536 % SHARED]);
-        if (is_data(RETURNS_IF_LIVE(CpiGet(other, &cd)))) {
+        if (has_data(RETURNS_OPEN_OR_CLOSED(CpiGet(other, &cd)))) {
             atomic_fetch_add(&gets, 1);
         }
-        RETURNS_IF_LIVE(CpiStart(other));
+        RETURNS_OPEN_OR_CLOSED(CpiStart(other));
         rc = CpiGetAndTrace(other, 7, CPI_TYPE_TRACE_EVERYTHING, "shared", &cd);
         if (rc != PU_ERROR_NO_BUFFER) {
-            RETURNS_IF_LIVE(rc);
+            RETURNS_OPEN_OR_CLOSED(rc);
         }
         if (state / 65536 / SHARED % 8 == 0) {
-            void *made;
-            RETURNS(CpiInit(CPI_TYPE_RAW, &made), here);
-            other = atomic_exchange(&shared[state / 65536 % SHARED], made);
-            RETURNS_IF_LIVE(CpiTerminate(other));
-            atomic_fetch_add(&ends, 1);
+            void *replacement;
+            RETURNS(CpiInit(CPI_TYPE_RAW, &replacement), init_code);
+            other = atomic_exchange(&shared[state / 65536 % SHARED], replacement);
+            RETURNS_OPEN_OR_CLOSED(CpiTerminate(other));
+            atomic_fetch_add(&replaced, 1);
         }
     }
     return NULL;
@@ -113,13 +113,13 @@ int main(int count, char **arguments)
         return 2;
     }
     snprintf(path, sizeof path, "%s/threads.nrm2", arguments[1]);
-    here = atoi(arguments[2]);
-#ifdef MADE
-    TachoMadeMachine(4);
+    init_code = atoi(arguments[2]);
+#ifdef FAKE_MACHINE
+    TachoUseFakeMachine(4);
 #endif
     for (i = 0; i < SHARED; i++) {
         void *handle;
-        RETURNS(CpiInit(CPI_TYPE_RAW, &handle), here);
+        RETURNS(CpiInit(CPI_TYPE_RAW, &handle), init_code);
         atomic_store(&shared[i], handle);
     }
     for (i = 0; i < THREADS; i++) {
@@ -133,9 +133,9 @@ int main(int count, char **arguments)
     atomic_store(&is_done, 1);
     HOLDS(pthread_join(tracer, NULL) == 0);
     for (i = 0; i < SHARED; i++) {
-        RETURNS(CpiTerminate(atomic_load(&shared[i])), here == PU_SUCCESS ? PU_SUCCESS : PU_ERR_NULL_PTR);
+        RETURNS(CpiTerminate(atomic_load(&shared[i])), init_code == PU_SUCCESS ? PU_SUCCESS : PU_ERR_NULL_PTR);
     }
-    HOLDS(atomic_load(&ends) > 0);
-    HOLDS(here != PU_SUCCESS || atomic_load(&gets) > 0);
+    HOLDS(atomic_load(&replaced) > 0);
+    HOLDS(init_code != PU_SUCCESS || atomic_load(&gets) > 0);
     return failed;
 }

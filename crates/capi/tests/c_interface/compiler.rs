@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::library::{built, crate_folder};
+use crate::library::{built_library, crate_folder};
 
 /// Compiler options that enable warnings and treat them as errors.
 pub(crate) const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
@@ -54,6 +54,16 @@ pub(crate) fn output(command: &mut Command) -> Output {
     })
 }
 
+/// Whether a tool is installed that a test requires; if not, prints that the test is skipped.
+pub(crate) fn is_installed(tool: &str) -> bool {
+    let is_installed =
+        Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_installed {
+        eprintln!("skipped: {tool} is not installed");
+    }
+    is_installed
+}
+
 /// Runs a command that must succeed, and returns its output.
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = output(command);
@@ -84,11 +94,11 @@ impl Program {
         match link {
             Link::Shared => {
                 let shared = folder.path().join("libtachograph.so.0");
-                std::os::unix::fs::symlink(built("so"), &shared).expect("a link");
+                std::os::unix::fs::symlink(built_library("so"), &shared).expect("a link");
                 command.arg(shared).arg("-Wl,-rpath,$ORIGIN").arg("-lpthread");
             }
             Link::Static => {
-                command.arg(built("a")).args(SYSTEM_LIBRARIES);
+                command.arg(built_library("a")).args(SYSTEM_LIBRARIES);
             }
             Link::StaticAt(library) => {
                 command.arg(library).args(SYSTEM_LIBRARIES);

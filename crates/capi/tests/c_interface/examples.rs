@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::compiler::{Link, Program, output, succeed};
+use crate::compiler::{Link, Program, is_installed, output, succeed};
 use crate::library::crate_folder;
 use crate::perflib::private_folder;
 
@@ -11,13 +11,13 @@ fn example(name: &str) -> PathBuf {
     crate_folder().join("examples/c").join(name)
 }
 
-fn compiled(name: &str, standard: &str, link: Link<'_>) -> Program {
+fn compile_example(name: &str, standard: &str, link: Link<'_>) -> Program {
     Program::compile(example(name).to_str().expect("UTF-8"), standard, link, &[])
 }
 
 #[test]
 fn a_set_is_listed_by_its_name() {
-    let program = compiled("list.c", "c17", Link::Shared);
+    let program = compile_example("list.c", "c17", Link::Shared);
     let printed = succeed(&mut program.command(&["processor information"]));
     assert!(
         printed.starts_with("processor information {b4fc721a-0378-476f-89ba-a5a79f810b36}: "),
@@ -43,8 +43,8 @@ fn a_set_is_listed_by_its_name() {
 #[test]
 fn a_published_set_is_listed_while_its_program_runs() {
     let folder = private_folder();
-    let provider = compiled("provider.c", "c17", Link::Shared);
-    let list = compiled("list.c", "c17", Link::Shared);
+    let provider = compile_example("provider.c", "c17", Link::Shared);
+    let list = compile_example("list.c", "c17", Link::Shared);
     let set = "{8f0c1d7b-53a2-4b4e-9d6b-20715e4caf11}";
     let mut running = provider
         .command(&["60"])
@@ -68,16 +68,6 @@ fn a_published_set_is_listed_while_its_program_runs() {
     assert!(printed.contains(": 4 counters\n"), "{printed}");
     assert!(printed.contains("one counter of all instances:\n    checkout: 1"), "{printed}");
     assert!(list_set().is_none(), "the set disappears with its program");
-}
-
-/// Whether a tool is installed; if not, prints that the test is skipped.
-fn is_installed(tool: &str) -> bool {
-    let is_installed =
-        Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !is_installed {
-        eprintln!("skipped: {tool} is not installed");
-    }
-    is_installed
 }
 
 #[test]

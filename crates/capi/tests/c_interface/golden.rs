@@ -2,18 +2,18 @@
 //! documentation of the format.
 
 use crate::compiler::{Link, Program, succeed};
-use crate::library::with_made_machine;
+use crate::library::library_with_fake_machine;
 
 const SUMMARY: u32 = 0x20;
 const DETAILED: u32 = 0x40;
 
 /// The ticks per step of time: the elapsed cycles of every interval.
-const STEP: u64 = 1_000_000;
+const STEP_TICKS: u64 = 1_000_000;
 const LABEL: &str = "region \u{e9}";
 
 /// The result of the formula for a processor in one step, or the sum over several processors.
 #[derive(Clone, Copy, Default)]
-struct Made {
+struct Measurement {
     instructions: u64,
     cycles: u64,
     busy: u64,
@@ -23,15 +23,15 @@ struct Made {
     cycles_scaled: u64,
 }
 
-impl Made {
+impl Measurement {
     fn processor(number: u64) -> Self {
         let busy = 50 + number % 50;
         Self {
             instructions: 400_000 + 1000 * number,
-            cycles: STEP,
+            cycles: STEP_TICKS,
             busy,
             ticks: 100,
-            cycles_scaled: STEP / 100 * busy,
+            cycles_scaled: STEP_TICKS / 100 * busy,
         }
     }
 
@@ -68,13 +68,17 @@ impl Words {
         self.word(parts / 10_000).word(parts % 10_000)
     }
 
-    fn scaled(self, made: Made) -> Self {
-        self.ratio(made.cycles_scaled, made.instructions).ratio(100 * made.busy, made.ticks)
+    fn scaled(self, measurement: Measurement) -> Self {
+        self.ratio(measurement.cycles_scaled, measurement.instructions)
+            .ratio(100 * measurement.busy, measurement.ticks)
     }
 
-    fn detailed(self, made: Made, is_scaled: bool) -> Self {
-        let words = self.long(made.instructions).long(made.cycles).ratio(made.cycles, made.instructions);
-        if is_scaled { words.long(made.cycles_scaled).scaled(made) } else { words }
+    fn detailed(self, measurement: Measurement, is_scaled: bool) -> Self {
+        let words = self
+            .long(measurement.instructions)
+            .long(measurement.cycles)
+            .ratio(measurement.cycles, measurement.instructions);
+        if is_scaled { words.long(measurement.cycles_scaled).scaled(measurement) } else { words }
     }
 }
 
@@ -119,15 +123,15 @@ impl Case {
         let Self { processors, is_scaled, is_on_thread, hooks, .. } = self;
         let record =
             |kind, words: Words, text: Option<&str>| record(kind, self.minor, self.time_stamp, &words, text);
-        let system = Made::system(processors);
-        let each = || (0..processors).map(Made::processor);
+        let system = Measurement::system(processors);
+        let each = || (0..processors).map(Measurement::processor);
         let kinds = 1 + if is_scaled { 2 } else { 0 };
-        let label = |kind| self.label.map(|text| record(kind, Words::default().long(STEP), Some(text)));
+        let label = |kind| self.label.map(|text| record(kind, Words::default().long(STEP_TICKS), Some(text)));
         let mut records = Vec::new();
         records.extend(label(0x0));
         if hooks & SUMMARY != 0 {
             let all = kinds + if is_on_thread { 4 } else { 0 };
-            let mut words = Words::default().word(all).word(processors).long(STEP);
+            let mut words = Words::default().word(all).word(processors).long(STEP_TICKS);
             words = each().fold(words, |words, one| words.ratio(one.cycles, one.instructions));
             words = words.ratio(system.cycles, system.instructions);
             if is_scaled {
@@ -141,13 +145,13 @@ impl Case {
         if hooks & DETAILED != 0 {
             records.push(record(
                 0x8,
-                Words::default().word(kinds).long(STEP).detailed(system, is_scaled),
+                Words::default().word(kinds).long(STEP_TICKS).detailed(system, is_scaled),
                 None,
             ));
-            let words = Words::default().word(kinds).word(processors).long(STEP);
+            let words = Words::default().word(kinds).word(processors).long(STEP_TICKS);
             records.push(record(0x4, each().fold(words, |words, one| words.detailed(one, is_scaled)), None));
             if is_on_thread {
-                let words = Words::default().word(4242).long(STEP).long(300_000).long(450_000);
+                let words = Words::default().word(4242).long(STEP_TICKS).long(300_000).long(450_000);
                 records.push(record(0x2, words.ratio(450_000, 300_000), None));
             }
         }
@@ -162,9 +166,9 @@ fn cases(processors: u64) -> Vec<Case> {
     for (is_scaled, is_on_thread) in [(false, false), (true, false), (false, true), (true, true)] {
         for hooks in [0, SUMMARY, DETAILED, SUMMARY | DETAILED] {
             for label in [None, Some(LABEL)] {
-                for _way in 0..4 {
+                for _call_variant in 0..4 {
                     let minor = u8::try_from(cases.len()).expect("128 cases");
-                    let time_stamp = 2 * STEP * (u64::from(minor) + 1);
+                    let time_stamp = 2 * STEP_TICKS * (u64::from(minor) + 1);
                     cases.push(Case { processors, is_scaled, is_on_thread, hooks, label, minor, time_stamp });
                 }
             }
@@ -174,7 +178,7 @@ fn cases(processors: u64) -> Vec<Case> {
 }
 
 /// The file: one section of 512 bytes of header and the records.
-fn file(cases: &[Case]) -> Vec<u8> {
+fn trace_file(cases: &[Case]) -> Vec<u8> {
     // If a case traces nothing, it has no record.
     let traced: Vec<(u64, Vec<u8>)> = cases
         .iter()
@@ -225,15 +229,15 @@ fn the_expected_hooks_have_the_documented_lengths() {
 
 #[test]
 fn every_combination_is_traced_by_call_and_by_environment() {
-    let program = Program::compile("golden.c", "c99", Link::StaticAt(&with_made_machine()), &[]);
+    let program = Program::compile("golden.c", "c99", Link::StaticAt(&library_with_fake_machine()), &[]);
     for processors in [1, 64] {
-        let expected = file(&cases(processors));
+        let expected = trace_file(&cases(processors));
         let number = processors.to_string();
-        let opened = program.folder().join("opened.nrm2");
-        succeed(&mut program.command(&[number.as_ref(), opened.as_os_str()]));
-        let asked = program.folder().join("asked.nrm2");
-        succeed(program.command(&[&number]).env("TACHO_CPI_TRACE", &asked));
-        for path in [opened, asked] {
+        let from_call = program.folder().join("opened.nrm2");
+        succeed(&mut program.command(&[number.as_ref(), from_call.as_os_str()]));
+        let from_environment = program.folder().join("asked.nrm2");
+        succeed(program.command(&[&number]).env("TACHO_CPI_TRACE", &from_environment));
+        for path in [from_call, from_environment] {
             let found = std::fs::read(&path).expect("the trace");
             let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
             assert!(

@@ -8,7 +8,7 @@ use tachograph::data::{CpiDataBlock, MAX_CPUS};
 use tachograph_cpi::Mode;
 
 use crate::compiler::{Link, Program, STANDARDS, compiler, output, source, succeed};
-use crate::library::{built, crate_folder};
+use crate::library::{built_library, crate_folder};
 
 #[test]
 fn perfutil_h_compiles_without_warnings_in_every_standard() {
@@ -152,7 +152,8 @@ fn declared() -> BTreeSet<String> {
 
 #[test]
 fn the_shared_library_exports_exactly_the_declared_functions() {
-    let symbols = succeed(std::process::Command::new("nm").args(["-D", "--defined-only"]).arg(built("so")));
+    let symbols =
+        succeed(std::process::Command::new("nm").args(["-D", "--defined-only"]).arg(built_library("so")));
     let exported: BTreeSet<String> = symbols
         .lines()
         .filter_map(|line| line.rsplit(' ').next())
@@ -164,16 +165,17 @@ fn the_shared_library_exports_exactly_the_declared_functions() {
 
 #[test]
 fn the_shared_library_has_its_soname() {
-    let dynamic = succeed(std::process::Command::new("readelf").arg("-d").arg(built("so")));
+    let dynamic = succeed(std::process::Command::new("readelf").arg("-d").arg(built_library("so")));
     assert!(dynamic.contains("Library soname: [libtachograph.so.0]"), "{dynamic}");
 }
 
 #[test]
 fn the_static_library_has_every_function_too() {
-    let symbols = succeed(std::process::Command::new("nm").args(["-g", "--defined-only"]).arg(built("a")));
+    let symbols =
+        succeed(std::process::Command::new("nm").args(["-g", "--defined-only"]).arg(built_library("a")));
     let defined: BTreeSet<&str> = symbols.lines().filter_map(|line| line.rsplit(' ').next()).collect();
     for function in declared() {
         assert!(defined.contains(function.as_str()), "{function}");
     }
-    assert!(!defined.contains("TachoMadeMachine"), "the function is only for tests");
+    assert!(!defined.contains("TachoUseFakeMachine"), "the function is only for tests");
 }

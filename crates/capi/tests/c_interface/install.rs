@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::compiler::{STRICT, output, source, succeed};
-use crate::library::{built, crate_folder};
+use crate::library::{built_library, crate_folder};
 
 /// Links both libraries into a folder, so that it looks like the output folder of `cargo build`.
 fn libraries(folder: &Path) {
     for extension in ["so", "a"] {
-        let library = built(extension);
+        let library = built_library(extension);
         std::os::unix::fs::symlink(&library, folder.join(format!("libtachograph.{extension}")))
             .expect("a link");
     }
@@ -116,7 +116,7 @@ fn libraries_are_installed_without_debug_symbols() {
         succeed(&mut make(&from, &variables, "install"));
         ["so.0", "a"].map(|extension| size_and_symbols(&to.join(format!("lib/libtachograph.{extension}"))))
     };
-    let built = ["so", "a"].map(|extension| size_and_symbols(&built(extension)));
+    let built = ["so", "a"].map(|extension| size_and_symbols(&built_library(extension)));
     // The static library contains the debug information of the standard library even if it has none of its own.
     assert!(built.iter().any(|(_, had_symbols)| *had_symbols), "{built:?}");
     let stripped = installed("stripped", &[]);

@@ -78,22 +78,22 @@ fn serve(agent: Agent) -> u16 {
 fn serve_collections(agent: Agent, collections: i64) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its address").port();
-    let (agent, left) = (Arc::new(agent), Arc::new(AtomicI64::new(collections)));
+    let (agent, collections_left) = (Arc::new(agent), Arc::new(AtomicI64::new(collections)));
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            if left.load(Ordering::SeqCst) == 0 {
-                left.store(i64::MAX, Ordering::SeqCst);
+            if collections_left.load(Ordering::SeqCst) == 0 {
+                collections_left.store(i64::MAX, Ordering::SeqCst);
                 continue;
             }
-            let (agent, left) = (Arc::clone(&agent), Arc::clone(&left));
-            std::thread::spawn(move || answer(&agent, &stream, &left));
+            let (agent, collections_left) = (Arc::clone(&agent), Arc::clone(&collections_left));
+            std::thread::spawn(move || answer(&agent, &stream, &collections_left));
         }
     });
     port
 }
 
 /// Answers the requests of a connection until the client closes it, or requests a collection when none is left.
-fn answer(agent: &Agent, stream: &TcpStream, left: &AtomicI64) {
+fn answer(agent: &Agent, stream: &TcpStream, collections_left: &AtomicI64) {
     let mut reader = BufReader::new(stream);
     let client = stream.peer_addr().expect("an address").ip().to_string();
     loop {
@@ -118,18 +118,20 @@ fn answer(agent: &Agent, stream: &TcpStream, left: &AtomicI64) {
         let id = |text: &str| u64::from_str_radix(text, 16).expect("an id");
         let outcome = match (first[0], &path[..]) {
             _ if !is_allowed => Err(401),
-            ("GET", []) => status(agent.greet(&client)),
-            ("GET", ["sets"]) => status(agent.sets(&client)),
-            ("POST", ["instances"]) => status(agent.instances(&client, &request)),
-            ("POST", ["queries"]) => status(agent.open(&client, &request)),
+            ("GET", []) => status_of_error(agent.greet(&client)),
+            ("GET", ["sets"]) => status_of_error(agent.sets(&client)),
+            ("POST", ["instances"]) => status_of_error(agent.instances(&client, &request)),
+            ("POST", ["queries"]) => status_of_error(agent.open(&client, &request)),
             ("POST", ["queries", query, "collect"]) => {
-                if left.load(Ordering::SeqCst) == 0 {
+                if collections_left.load(Ordering::SeqCst) == 0 {
                     return;
                 }
-                left.fetch_sub(1, Ordering::SeqCst);
-                status(agent.collect(&client, id(query), &request))
+                collections_left.fetch_sub(1, Ordering::SeqCst);
+                status_of_error(agent.collect(&client, id(query), &request))
             }
-            ("DELETE", ["queries", query]) => status(agent.close(&client, id(query)).map(|()| Vec::new())),
+            ("DELETE", ["queries", query]) => {
+                status_of_error(agent.close(&client, id(query)).map(|()| Vec::new()))
+            }
             other => panic!("{other:?}"),
         };
         let (status, body) = outcome.map_or_else(|status| (status, Vec::new()), |body| (200, body));
@@ -141,7 +143,8 @@ fn answer(agent: &Agent, stream: &TcpStream, left: &AtomicI64) {
     }
 }
 
-fn status(outcome: Result<Vec<u8>, AgentError>) -> Result<Vec<u8>, u16> {
+/// Replaces an error with its HTTP status.
+fn status_of_error(outcome: Result<Vec<u8>, AgentError>) -> Result<Vec<u8>, u16> {
     outcome.map_err(|error| match error {
         AgentError::Message(_) => 400,
         AgentError::NoQuery => 404,
@@ -152,7 +155,7 @@ fn status(outcome: Result<Vec<u8>, AgentError>) -> Result<Vec<u8>, u16> {
 }
 
 /// A folder of settings with this machines.toml.
-fn settings(machines: &str) -> TempDir {
+fn settings_folder(machines: &str) -> TempDir {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("tachograph/machines.toml");
@@ -162,7 +165,7 @@ fn settings(machines: &str) -> TempDir {
     folder
 }
 
-fn line(name: &str, port: u16, token: &str) -> String {
+fn machine_line(name: &str, port: u16, token: &str) -> String {
     format!("{name} = {{ address = \"127.0.0.1:{port}\", token = \"{token}\" }}\n")
 }
 
@@ -175,15 +178,15 @@ fn all_functions_accept_the_name_of_another_machine() {
     // The kernel does not reuse the port of a closed listener soon.
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let machines = [
-        line("web2", port, TOKEN),
-        line("wrong-token", port, "another-token-of-this-test"),
-        line("nothing-listens", closed.port(), TOKEN),
-        line("never-answers", silent_port, TOKEN),
+        machine_line("web2", port, TOKEN),
+        machine_line("wrong-token", port, "another-token-of-this-test"),
+        machine_line("nothing-listens", closed.port(), TOKEN),
+        machine_line("never-answers", silent_port, TOKEN),
     ];
-    let folder = settings(&machines.concat());
+    let folder = settings_folder(&machines.concat());
     let program = Program::compile("perflib_machine.c", "c17", Link::Shared, &[SHORT_WCHAR]);
     succeed(program.command(&[""; 0]).env("XDG_CONFIG_HOME", folder.path()));
-    let folder = settings("web2 = 7\n");
+    let folder = settings_folder("web2 = 7\n");
     succeed(program.command(&["invalid file"]).env("XDG_CONFIG_HOME", folder.path()));
 }
 
@@ -196,13 +199,13 @@ fn paths_name_other_machines() {
     let silent_port = silent.local_addr().expect("its address").port();
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let machines = [
-        line("web2", port, TOKEN),
-        line("web3", failing_port, TOKEN),
-        line("wrong-token", port, "another-token-of-this-test"),
-        line("nothing-listens", closed.port(), TOKEN),
-        line("never-answers", silent_port, TOKEN),
+        machine_line("web2", port, TOKEN),
+        machine_line("web3", failing_port, TOKEN),
+        machine_line("wrong-token", port, "another-token-of-this-test"),
+        machine_line("nothing-listens", closed.port(), TOKEN),
+        machine_line("never-answers", silent_port, TOKEN),
     ];
-    let folder = settings(&machines.concat());
+    let folder = settings_folder(&machines.concat());
     let program = Program::compile("pdh_machine.c", "c++17", Link::Shared, &[SHORT_WCHAR, "-DUNICODE"]);
     succeed(program.command(&[""; 0]).env("XDG_CONFIG_HOME", folder.path()));
 }
@@ -210,7 +213,7 @@ fn paths_name_other_machines() {
 /// Microsoft's sample, with the name of a machine in place of its only `nullptr` for a machine.
 #[test]
 fn a_consumer_written_for_windows_reads_another_machine() {
-    let folder = settings(&line("web2", serve(agent("WEB2")), TOKEN));
+    let folder = settings_folder(&machine_line("web2", serve(agent("WEB2")), TOKEN));
     let text = std::fs::read_to_string(source("cpu_perf.cpp")).expect("the sample");
     let other = text.replace("PerfOpenQueryHandle(nullptr,", r#"PerfOpenQueryHandle(L"\\\\web2","#);
     assert_ne!(other, text);

@@ -6,7 +6,7 @@ use tachograph::boundary::IsCpiSupported;
 use tachograph::code::{self, Code};
 
 use crate::compiler::{Link, Program, succeed};
-use crate::library::{crate_folder, with_made_machine};
+use crate::library::{crate_folder, library_with_fake_machine};
 use crate::pdh::log_for;
 
 /// The code that `CpiInit` returns on this machine.
@@ -28,7 +28,7 @@ fn errors_are_returned_on_every_machine() {
     assert!(code == 0 || IsCpiSupported() == 0, "a machine without counters is not supported");
     for link in [Link::Static, Link::Shared] {
         for standard in ["c99", "c++11"] {
-            let program = Program::compile("refused.c", standard, link, &[]);
+            let program = Program::compile("errors.c", standard, link, &[]);
             let folder = program.folder().to_str().expect("UTF-8").to_owned();
             succeed(&mut program.command(&[folder, code.to_string()]));
         }
@@ -50,13 +50,14 @@ fn processors_are_measured_with_the_thread_if_permitted() {
 
 #[test]
 fn open_handles_work_on_the_fake_machine() {
-    let program = Program::compile("made.c", "gnu11", Link::StaticAt(&with_made_machine()), &[]);
+    let program =
+        Program::compile("fake_machine.c", "gnu11", Link::StaticAt(&library_with_fake_machine()), &[]);
     succeed(&mut program.command(&[program.folder()]));
 }
 
 #[test]
 fn a_trace_that_cannot_be_created_is_an_error() {
-    let program = Program::compile("environment.c", "c99", Link::StaticAt(&with_made_machine()), &[]);
+    let program = Program::compile("environment.c", "c99", Link::StaticAt(&library_with_fake_machine()), &[]);
     succeed(
         program.command(&[""; 0]).env("TACHO_CPI_TRACE", program.folder().join("no such folder/trace.nrm2")),
     );
@@ -71,14 +72,24 @@ fn many_threads_use_the_library_concurrently() {
 
 #[test]
 fn many_threads_use_the_fake_machine_concurrently() {
-    let program = Program::compile("threads.c", "c11", Link::StaticAt(&with_made_machine()), &["-DMADE"]);
+    let program = Program::compile(
+        "threads.c",
+        "c11",
+        Link::StaticAt(&library_with_fake_machine()),
+        &["-DFAKE_MACHINE"],
+    );
     let folder = program.folder().to_str().expect("UTF-8").to_owned();
     succeed(&mut program.command(&[folder, "0".to_owned()]));
 }
 
 #[test]
 fn a_forked_child_measures_itself() {
-    let program = Program::compile("fork.c", "gnu11", Link::StaticAt(&with_made_machine()), &["-DMADE"]);
+    let program = Program::compile(
+        "fork.c",
+        "gnu11",
+        Link::StaticAt(&library_with_fake_machine()),
+        &["-DFAKE_MACHINE"],
+    );
     let trace = program.folder().join("trace-%p.nrm2");
     succeed(program.command(&[program.folder()]).env("TACHO_CPI_TRACE", trace));
 }
@@ -101,8 +112,12 @@ fn the_compatibility_header_behaves_as_documented() {
 #[test]
 fn a_handle_of_one_kind_is_an_error_for_functions_of_another() {
     for (standard, options) in [("c17", &[][..]), ("c++17", &["-fshort-wchar"])] {
-        let program =
-            Program::compile("handle_kinds.c", standard, Link::StaticAt(&with_made_machine()), options);
+        let program = Program::compile(
+            "handle_kinds.c",
+            standard,
+            Link::StaticAt(&library_with_fake_machine()),
+            options,
+        );
         succeed(&mut program.command(&[log_for(&program)]));
     }
 }

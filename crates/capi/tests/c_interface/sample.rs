@@ -4,7 +4,7 @@ use tachograph::boundary::IsCpiSupported;
 use tachograph::code;
 
 use crate::compiler::{Link, Program, output};
-use crate::library::with_made_machine;
+use crate::library::library_with_fake_machine;
 
 /// Checks the sample's table: a line `System CPU0 CPU1 ...`, and four rows with a value for each column.
 fn check_table(printed: &str) {
@@ -55,9 +55,9 @@ fn the_sample_compiles_without_a_warning_and_runs() {
 /// The fake machine has counters, so this test runs on every machine.
 #[test]
 fn the_sample_prints_its_table_on_the_fake_machine() {
-    let made = with_made_machine();
+    let library = library_with_fake_machine();
     let options = ["-DROUNDS=2", "-DCALLS=10"];
-    let program = Program::compile("sample_made.c", "c99", Link::StaticAt(&made), &options);
+    let program = Program::compile("sample_on_fake_machine.c", "c99", Link::StaticAt(&library), &options);
     let output = output(&mut program.command(&[""; 0]));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let printed = String::from_utf8_lossy(&output.stdout);

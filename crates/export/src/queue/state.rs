@@ -7,10 +7,10 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-use super::files::{self, Cursor, Header, Segment};
-use super::{BATCH_BYTES, Batch, MAX_BODY, SEGMENT_BYTES, Waiting, remove_file};
+use super::files::{self, Cursor, EntryHeader, Segment, StoredSegments};
+use super::{BATCH_BYTES, Backlog, Batch, MAX_BODY_BYTES, SEGMENT_BYTES, remove_file};
 
-/// What the lock of a queue protects.
+/// The segments of a queue, protected by its lock.
 pub(super) struct State {
     /// Oldest first. If `writer` is set, it writes the last segment.
     segments: VecDeque<Segment>,
@@ -18,15 +18,14 @@ pub(super) struct State {
     /// The open file of the oldest segment, with its id.
     reader: Option<(u64, File)>,
     /// The offset up to which the oldest segment was sent.
-    sent: u64,
+    sent_offset: u64,
     /// The number of samples that were dropped since the last call of `Queue::take_dropped`.
     pub(super) dropped: u64,
-    /// The deadline of the reader; set when the queue is closed.
-    pub(super) close_by: Option<Instant>,
+    /// Until when batches are returned after the queue was closed; `None` while it is open.
+    pub(super) deadline: Option<Instant>,
     /// The id of the next segment. Ids are never reused, because `position` refers to a segment by its id.
     next_id: u64,
-    /// The file `position`.
-    position: File,
+    position_file: File,
     compressor: zstd::bulk::Compressor<'static>,
 }
 
@@ -34,7 +33,7 @@ impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State")
             .field("segments", &self.segments)
-            .field("sent", &self.sent)
+            .field("sent_offset", &self.sent_offset)
             .finish_non_exhaustive()
     }
 }
@@ -42,45 +41,50 @@ impl fmt::Debug for State {
 impl State {
     /// Reads the segments of a folder.
     pub(super) fn read(folder: &Path) -> io::Result<Self> {
-        let (segments, sent, newest) = files::read_segments(folder)?;
+        let StoredSegments { segments, sent_offset, newest_id } = files::read_segments(folder)?;
         Ok(Self {
             segments: segments.into(),
             writer: None,
             reader: None,
-            sent,
+            sent_offset,
             dropped: 0,
-            close_by: None,
-            next_id: newest + 1,
-            position: files::open_position(folder)?,
+            deadline: None,
+            next_id: newest_id + 1,
+            position_file: files::open_position(folder)?,
             compressor: zstd::bulk::Compressor::new(1)?,
         })
     }
 
-    pub(super) fn is_expired(&self) -> bool {
-        self.close_by.is_some_and(|deadline| deadline <= Instant::now())
+    pub(super) fn is_closed(&self) -> bool {
+        self.deadline.is_some()
     }
 
-    pub(super) fn waiting(&self) -> Waiting {
+    /// Whether the deadline has passed.
+    pub(super) fn is_expired(&self) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
         let samples = self.segments.iter().map(|segment| segment.samples).sum();
         let bytes: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
-        Waiting { samples, bytes: bytes.saturating_sub(self.sent) }
+        Backlog { samples, bytes: bytes.saturating_sub(self.sent_offset) }
     }
 
     /// Builds the entry for a body.
     pub(super) fn compress(&mut self, body: &[u8], samples: u32) -> io::Result<Vec<u8>> {
-        if body.len() > MAX_BODY {
+        if body.len() > MAX_BODY_BYTES {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the sample is larger than 64 MiB"));
         }
         let compressed = self.compressor.compress(body)?;
-        let mut entry = Header::new(&compressed, body.len() as u32, samples).to_bytes().to_vec();
+        let mut entry = EntryHeader::new(&compressed, body.len() as u32, samples).to_bytes().to_vec();
         entry.extend_from_slice(&compressed);
         Ok(entry)
     }
 
-    /// Drops the oldest segments until an entry of `more` bytes fits.
-    pub(super) fn make_room(&mut self, folder: &Path, max_bytes: u64, more: u64) {
+    /// Drops the oldest segments until an entry of `entry_bytes` bytes fits.
+    pub(super) fn make_room(&mut self, folder: &Path, max_bytes: u64, entry_bytes: u64) {
         while self.segments.len() > 1
-            && self.segments.iter().map(|segment| segment.bytes).sum::<u64>() + more > max_bytes
+            && self.segments.iter().map(|segment| segment.bytes).sum::<u64>() + entry_bytes > max_bytes
         {
             self.drop_oldest(folder);
         }
@@ -89,7 +93,7 @@ impl State {
     fn drop_oldest(&mut self, folder: &Path) {
         let Some(oldest) = self.segments.pop_front() else { return };
         self.dropped += oldest.samples;
-        (self.sent, self.reader) = (0, None);
+        (self.sent_offset, self.reader) = (0, None);
         if self.segments.is_empty() {
             self.writer = None;
         }
@@ -120,27 +124,27 @@ impl State {
     }
 
     /// Returns the next entries of one segment, at most `max_entries`.
-    pub(super) fn batch(&mut self, folder: &Path, max_entries: usize) -> io::Result<Batch> {
+    pub(super) fn next_batch(&mut self, folder: &Path, max_entries: usize) -> io::Result<Batch> {
         let mut batch = Batch::default();
         while let Some(&oldest) = self.segments.front() {
-            let mut offset = self.sent;
-            batch.begin = Cursor { segment: oldest.id, offset };
+            let mut offset = self.sent_offset;
+            batch.begin = Cursor { segment_id: oldest.id, offset };
             let mut is_damaged = false;
             while offset < oldest.bytes && batch.entries < max_entries && batch.body.len() < BATCH_BYTES {
                 let entry = match self.read_entry(folder, oldest, offset) {
                     // A temporary error, such as too many open files: retried later.
-                    Err(error) if !is_damage(&error) => return Err(error),
+                    Err(error) if !is_permanent(&error) => return Err(error),
                     entry => entry.ok().flatten(),
                 };
-                let body = entry
-                    .as_ref()
-                    .and_then(|(header, body)| zstd::bulk::decompress(body, header.raw_bytes as usize).ok());
+                let body = entry.as_ref().and_then(|(header, body)| {
+                    zstd::bulk::decompress(body, header.uncompressed_bytes as usize).ok()
+                });
                 let (Some((header, _)), Some(body)) = (entry, body) else {
                     is_damaged = true;
                     break;
                 };
-                offset += Header::SIZE as u64 + u64::from(header.bytes);
-                batch.add(header, &body, Cursor { segment: oldest.id, offset });
+                offset += EntryHeader::SIZE as u64 + u64::from(header.body_bytes);
+                batch.add(header, &body, Cursor { segment_id: oldest.id, offset });
             }
             if batch.entries > 0 {
                 break;
@@ -160,7 +164,7 @@ impl State {
         folder: &Path,
         oldest: Segment,
         offset: u64,
-    ) -> io::Result<Option<(Header, Vec<u8>)>> {
+    ) -> io::Result<Option<(EntryHeader, Vec<u8>)>> {
         let file = match &self.reader {
             Some((id, file)) if *id == oldest.id => file,
             _ => &self.reader.insert((oldest.id, File::open(Segment::path(folder, oldest.id))?)).1,
@@ -172,7 +176,7 @@ impl State {
     pub(super) fn has(&self, batch: &Batch) -> bool {
         self.segments
             .front()
-            .is_some_and(|oldest| batch.begin == Cursor { segment: oldest.id, offset: self.sent })
+            .is_some_and(|oldest| batch.begin == Cursor { segment_id: oldest.id, offset: self.sent_offset })
     }
 
     /// Removes the entries of a batch from the head of the queue. Does nothing if they were dropped in the meantime.
@@ -181,18 +185,18 @@ impl State {
             return Ok(());
         }
         let Some(oldest) = self.segments.front_mut() else { return Ok(()) };
-        self.sent = batch.end.offset;
+        self.sent_offset = batch.end.offset;
         oldest.samples = oldest.samples.saturating_sub(batch.samples);
-        if oldest.bytes == self.sent && self.segments.len() > 1 {
+        if oldest.bytes == self.sent_offset && self.segments.len() > 1 {
             self.drop_oldest(folder);
             return Ok(());
         }
-        files::write_position(&self.position, batch.end)
+        files::write_position(&self.position_file, batch.end)
     }
 
     /// Removes all segments if everything was sent.
-    pub(super) fn tidy(&mut self, folder: &Path) -> io::Result<()> {
-        if self.waiting().bytes > 0 {
+    pub(super) fn remove_sent_segments(&mut self, folder: &Path) -> io::Result<()> {
+        if self.backlog().bytes > 0 {
             return Ok(());
         }
         while !self.segments.is_empty() {
@@ -203,11 +207,10 @@ impl State {
 }
 
 /// Whether a read error is permanent, because the file itself is damaged or missing.
-fn is_damage(error: &io::Error) -> bool {
-    // EIO
-    const INPUT_OUTPUT: i32 = 5;
+fn is_permanent(error: &io::Error) -> bool {
+    const EIO: i32 = 5;
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::IsADirectory
-    ) || error.raw_os_error() == Some(INPUT_OUTPUT)
+    ) || error.raw_os_error() == Some(EIO)
 }

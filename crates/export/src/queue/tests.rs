@@ -16,7 +16,7 @@ fn open(folder: &TempDir) -> Queue {
 }
 
 /// Pseudo-random bytes, which cannot be compressed.
-fn noise(seed: u64, length: usize) -> Vec<u8> {
+fn random_bytes(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let step = |_| {
         state ^= state << 13;
@@ -31,7 +31,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
 fn take_all(queue: &Queue) -> Vec<Vec<u8>> {
     queue.close(Instant::now() + Duration::from_secs(60));
     let mut bodies = Vec::new();
-    while let Some(batch) = queue.next(true).expect("readable") {
+    while let Some(batch) = queue.next(1).expect("readable") {
         queue.remove(&batch).expect("removed");
         bodies.push(batch.body);
     }
@@ -50,14 +50,14 @@ fn segments(folder: &TempDir) -> Vec<PathBuf> {
 fn bodies_come_out_in_order_and_once() {
     let folder = folder();
     let queue = open(&folder);
-    let bodies: Vec<_> = (1..=20).map(|seed| noise(seed, 1000 * seed as usize)).collect();
+    let bodies: Vec<_> = (1..=20).map(|seed| random_bytes(seed, 1000 * seed as usize)).collect();
     for body in &bodies {
         queue.push(body, 1).expect("written");
     }
-    assert_eq!(queue.waiting().samples, 20);
+    assert_eq!(queue.backlog().samples, 20);
     assert_eq!(take_all(&queue), bodies);
-    assert_eq!(queue.waiting(), Waiting::default());
-    queue.tidy().expect("removed");
+    assert_eq!(queue.backlog(), Backlog::default());
+    queue.remove_sent_segments().expect("removed");
     assert_eq!(segments(&folder), Vec::<PathBuf>::new());
 }
 
@@ -68,10 +68,10 @@ fn a_batch_joins_bodies_and_counts_their_samples() {
     for (body, samples) in [(&b"one"[..], 0), (b"two", 1), (b"three", 1)] {
         queue.push(body, samples).expect("written");
     }
-    let batch = queue.next(false).expect("readable").expect("a batch");
+    let batch = queue.next(usize::MAX).expect("readable").expect("a batch");
     assert_eq!((&batch.body[..], batch.samples, batch.entries), (&b"onetwothree"[..], 2, 3));
     // The batch stays in the queue until it is removed.
-    let again = queue.next(false).expect("readable").expect("a batch");
+    let again = queue.next(usize::MAX).expect("readable").expect("a batch");
     assert_eq!(again.body, batch.body);
     queue.remove(&again).expect("removed");
     // Removing the batch twice does not remove what follows it.
@@ -87,15 +87,15 @@ fn the_next_process_continues_where_the_last_one_stopped() {
     for body in [b"sent", b"left", b"also"] {
         queue.push(body, 1).expect("written");
     }
-    let first = queue.next(true).expect("readable").expect("a batch");
+    let first = queue.next(1).expect("readable").expect("a batch");
     queue.remove(&first).expect("removed");
     assert!(matches!(Queue::open(folder.path(), MIN_BYTES), Err(ExportError::QueueInUse(_))));
     drop(queue);
     let queue = open(&folder);
-    assert_eq!(queue.waiting().samples, 2);
+    assert_eq!(queue.backlog().samples, 2);
     queue.push(b"new.", 1).expect("written");
     assert_eq!(take_all(&queue), [b"left", b"also", b"new."]);
-    queue.tidy().expect("removed");
+    queue.remove_sent_segments().expect("removed");
     drop(queue);
     // The new segment gets a new id. With an old id, the old file `position` would apply to the segment.
     let queue = open(&folder);
@@ -107,12 +107,12 @@ fn the_next_process_continues_where_the_last_one_stopped() {
 #[test]
 fn every_truncation_of_a_segment_keeps_the_complete_entries() {
     let folder = folder();
-    let bodies: Vec<_> = (1..=3).map(|seed| noise(seed, 40)).collect();
+    let bodies: Vec<_> = (1..=3).map(|seed| random_bytes(seed, 40)).collect();
     let queue = open(&folder);
     let mut ends = Vec::new();
     for body in &bodies {
         queue.push(body, 1).expect("written");
-        ends.push(queue.waiting().bytes);
+        ends.push(queue.backlog().bytes);
     }
     drop(queue);
     let [segment] = &segments(&folder)[..] else { panic!("one segment") };
@@ -162,14 +162,14 @@ fn a_full_queue_drops_the_oldest_samples_and_counts_them() {
     let queue = open(&folder);
     // 24 MiB into a queue of 16 MiB.
     for seed in 1..=24 {
-        queue.push(&noise(seed, 1 << 20), 1).expect("written");
-        assert!(queue.waiting().bytes <= MIN_BYTES, "after {seed}");
+        queue.push(&random_bytes(seed, 1 << 20), 1).expect("written");
+        assert!(queue.backlog().bytes <= MIN_BYTES, "after {seed}");
     }
     let dropped = queue.take_dropped();
     assert!(dropped >= 8, "{dropped}");
-    assert_eq!(queue.waiting().samples, 24 - dropped);
+    assert_eq!(queue.backlog().samples, 24 - dropped);
     let bodies = take_all(&queue);
-    assert_eq!(bodies.first(), Some(&noise(dropped + 1, 1 << 20)), "without a gap");
+    assert_eq!(bodies.first(), Some(&random_bytes(dropped + 1, 1 << 20)), "without a gap");
     assert_eq!(bodies.len() as u64, 24 - dropped);
 }
 
@@ -177,14 +177,14 @@ fn a_full_queue_drops_the_oldest_samples_and_counts_them() {
 fn removing_a_dropped_batch_removes_nothing_else() {
     let folder = folder();
     let queue = open(&folder);
-    queue.push(&noise(1, 1 << 20), 1).expect("written");
-    let batch = queue.next(true).expect("readable").expect("a batch");
+    queue.push(&random_bytes(1, 1 << 20), 1).expect("written");
+    let batch = queue.next(1).expect("readable").expect("a batch");
     for seed in 2..=24 {
-        queue.push(&noise(seed, 1 << 20), 1).expect("written");
+        queue.push(&random_bytes(seed, 1 << 20), 1).expect("written");
     }
-    let waiting = queue.waiting();
+    let waiting = queue.backlog();
     queue.remove(&batch).expect("nothing");
-    assert_eq!(queue.waiting(), waiting);
+    assert_eq!(queue.backlog(), waiting);
 }
 
 #[test]
@@ -194,12 +194,12 @@ fn a_concurrent_reader_gets_everything() {
     let reader = thread::spawn({
         let queue = Arc::clone(&queue);
         move || {
-            let mut sum = Vec::new();
-            while let Some(batch) = queue.next(false).expect("readable") {
-                sum.extend_from_slice(&batch.body);
+            let mut received = Vec::new();
+            while let Some(batch) = queue.next(usize::MAX).expect("readable") {
+                received.extend_from_slice(&batch.body);
                 queue.remove(&batch).expect("removed");
             }
-            sum
+            received
         }
     });
     let mut expected = Vec::new();
@@ -225,21 +225,21 @@ fn a_new_folder_has_mode_700() {
 fn the_position_in_a_removed_segment_does_not_apply_to_the_next_one() {
     let folder = folder();
     let queue = open(&folder);
-    queue.push(&noise(1, 5000), 1).expect("written");
-    queue.push(&noise(2, 5000), 1).expect("written");
-    let batch = queue.next(false).expect("readable").expect("a batch");
+    queue.push(&random_bytes(1, 5000), 1).expect("written");
+    queue.push(&random_bytes(2, 5000), 1).expect("written");
+    let batch = queue.next(usize::MAX).expect("readable").expect("a batch");
     queue.remove(&batch).expect("removed");
     drop(queue);
     // The next process removes the segment, and ends before it takes a sample.
     let queue = open(&folder);
     queue.close(Instant::now() + Duration::from_secs(60));
-    assert!(queue.next(false).expect("readable").is_none());
+    assert!(queue.next(usize::MAX).expect("readable").is_none());
     drop(queue);
     assert_eq!(segments(&folder), Vec::<PathBuf>::new());
     let queue = open(&folder);
     queue.push(b"short", 1).expect("written");
-    assert_eq!(queue.waiting().samples, 1);
-    assert!(queue.waiting().bytes > 0);
+    assert_eq!(queue.backlog().samples, 1);
+    assert!(queue.backlog().bytes > 0);
     assert_eq!(take_all(&queue), [b"short"]);
 }
 

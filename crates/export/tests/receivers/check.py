@@ -45,7 +45,7 @@ AVERAGES = [
     ("PhysicalDisk", "Avg. Disk sec/Write", "tacho_disk_write_seconds_total", "tacho_disk_writes_total", 1),
 ]
 DOWN_SECONDS = 4
-DEADLINE = 120
+TIMEOUT_SECONDS = 120
 # The servers are local, so proxy settings are ignored.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -68,21 +68,22 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + TIMEOUT_SECONDS
         while True:
             with contextlib.suppress(OSError):
-                self.ask("query", query="1")
+                self.request("query", query="1")
                 return
             if time.monotonic() > end or self.process.poll() is not None:
                 sys.exit(f"check.py: {self.command[0]} does not start; see {self.log.name}")
             time.sleep(0.1)
 
-    def end(self, how):
+    def end(self, method):
+        """Ends the process with a method of Popen: "kill" or "terminate"."""
         if self.process and self.process.poll() is None:
-            getattr(self.process, how)()
+            getattr(self.process, method)()
             self.process.wait()
 
-    def ask(self, path, **parameters):
+    def request(self, path, **parameters):
         with OPENER.open(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}", timeout=60) as answer:
             return json.loads(answer.read())["data"]
 
@@ -103,10 +104,10 @@ class Collector:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                is_right = self.path == "/v1/metrics" and self.headers["Content-Type"] == "application/x-protobuf"
-                if is_right and self.headers["Content-Encoding"] == "gzip":
+                is_valid = self.path == "/v1/metrics" and self.headers["Content-Type"] == "application/x-protobuf"
+                if is_valid and self.headers["Content-Encoding"] == "gzip":
                     collector.bodies.append(gzip.decompress(body))
-                self.send_response(200 if is_right else 400)
+                self.send_response(200 if is_valid else 400)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -134,27 +135,27 @@ def times_of_log(tacho, log):
     return [milliseconds(json.loads(line)["time"]) for line in lines.splitlines()]
 
 
-def raw_values(server, selector, seconds, at):
+def query_values(server, selector, seconds, at):
     """The stored times and values of each series in the last `seconds` before `at`."""
-    found = server.ask("query", query=f"{selector}[{seconds}s]", time=at)["result"]
+    found = server.request("query", query=f"{selector}[{seconds}s]", time=at)["result"]
     return {json.dumps(one["metric"], sort_keys=True): one["values"] for one in found}
 
 
 def exported_values(server, selector, *_):
-    """Like raw_values, for VictoriaMetrics: its queries leave out the last value before the end of a series, but its export does not."""
+    """Like query_values, for VictoriaMetrics: its queries leave out the last value before the end of a series, but its export does not."""
     with OPENER.open(f"{server.url}/api/v1/export?{urllib.parse.urlencode({'match[]': selector})}", timeout=60) as answer:
         found = [json.loads(line) for line in answer.read().splitlines()]
     values = lambda one: [(at / 1000, value) for at, value in zip(one["timestamps"], one["values"]) if value is not None]
     return {json.dumps(one["metric"], sort_keys=True): values(one) for one in found}
 
 
-def check_times(name, server, raw_values, times, seconds, at):
+def check_times(name, server, values_of, times, seconds, at):
     failed = 0
     metrics = ["tacho_cpu_user_seconds_total", "tacho_memory_total_bytes", "tacho_disk_writes_total"]
-    metrics = [one for one in metrics if raw_values(server, one, seconds, at)]
+    metrics = [one for one in metrics if values_of(server, one, seconds, at)]
     compared = 0
     for metric in metrics:
-        for labels, values in raw_values(server, metric, seconds, at).items():
+        for labels, values in values_of(server, metric, seconds, at).items():
             found = [round(float(one[0]) * 1000) for one in values]
             compared += 1
             if found != times:
@@ -169,17 +170,17 @@ def check_averages(server, tacho, log, seconds, at):
     failed = compared = 0
     stats = json.loads(subprocess.run([tacho, "stats", log, "-f", "json"], check=True, capture_output=True, text=True).stdout)
     for set_name, counter, numerator, denominator, factor in AVERAGES:
-        result = server.ask("query", query=f"{factor} * rate({numerator}[{seconds}s]) / rate({denominator}[{seconds}s])", time=at)
+        result = server.request("query", query=f"{factor} * rate({numerator}[{seconds}s]) / rate({denominator}[{seconds}s])", time=at)
         by_device = {one["metric"].get("device"): float(one["value"][1]) for one in result["result"]}
         for row in stats:
             if row["set"] != set_name or row["counter"] != counter or row["instance"] == "_Total":
                 continue
-            theirs = by_device.get(row["instance"].split(" ")[0], by_device.get(row["instance"]))
-            if theirs is None or theirs != theirs:
+            promql_average = by_device.get(row["instance"].split(" ")[0], by_device.get(row["instance"]))
+            if promql_average is None or promql_average != promql_average:
                 continue
             compared += 1
-            if abs(theirs - row["average"]) > 1e-9 * abs(row["average"]):
-                print(f"{counter} of {row['instance']}: PromQL {theirs}, stats {row['average']}")
+            if abs(promql_average - row["average"]) > 1e-9 * abs(row["average"]):
+                print(f"{counter} of {row['instance']}: PromQL {promql_average}, stats {row['average']}")
                 failed += 1
     print(f"PromQL and stats: {compared} averages compared, {failed} differ")
     return failed + (compared == 0)
@@ -189,7 +190,7 @@ def check_otlp(bodies, server, times, seconds, at):
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
     failed = points = 0
-    seen = {}
+    series = {}
     for body in bodies:
         request = ExportMetricsServiceRequest.FromString(body)
         for resource in request.resource_metrics:
@@ -214,9 +215,9 @@ def check_otlp(bodies, server, times, seconds, at):
                         labels = {one.key: one.value.string_value for one in point.attributes}
                         key = (metric.name + ("_total" if is_sum else ""), json.dumps(labels, sort_keys=True))
                         value = point.as_int if point.WhichOneof("value") == "as_int" else point.as_double
-                        seen.setdefault(key, {})[point.time_unix_nano // 1_000_000] = value
+                        series.setdefault(key, {})[point.time_unix_nano // 1_000_000] = value
     compared = 0
-    for (name, labels), values in seen.items():
+    for (name, labels), values in series.items():
         # An instance can appear or end during the recording, but has no gap.
         first = times.index(min(values)) if min(values) in times else 0
         if sorted(values) != times[first : first + len(values)]:
@@ -224,13 +225,13 @@ def check_otlp(bodies, server, times, seconds, at):
             failed += 1
         selector = name + "{" + ",".join(f"{key}={json.dumps(value)}" for key, value in json.loads(labels).items()) + "}"
         if compared < 200:
-            stored = raw_values(server, selector, seconds, at)
-            theirs = {round(float(at) * 1000): float(value) for at, value in next(iter(stored.values()), [])}
+            stored = query_values(server, selector, seconds, at)
+            stored_values = {round(float(at) * 1000): float(value) for at, value in next(iter(stored.values()), [])}
             compared += 1
-            if theirs != {at: float(value) for at, value in values.items()}:
+            if stored_values != {at: float(value) for at, value in values.items()}:
                 print(f"OTLP: {selector}: the values differ from those in Prometheus")
                 failed += 1
-    print(f"OTLP: {points} points of {len(seen)} series, {compared} series compared with Prometheus, {failed} errors")
+    print(f"OTLP: {points} points of {len(series)} series, {compared} series compared with Prometheus, {failed} errors")
     return failed + (points == 0)
 
 
@@ -244,16 +245,16 @@ def newest_point(bodies):
     return max((point.time_unix_nano for point in points), default=0) / 1e9
 
 
-def wait_for(what, is_true):
-    end = time.monotonic() + DEADLINE
-    while not is_true():
+def wait_for(event, has_happened):
+    end = time.monotonic() + TIMEOUT_SECONDS
+    while not has_happened():
         if time.monotonic() > end:
-            print(f"{what}: missing after {DEADLINE} s")
+            print(f"{event}: missing after {TIMEOUT_SECONDS} s")
             return
         time.sleep(0.2)
 
 
-def load(folder, stop):
+def write_to_disk(folder, stop):
     """Writes to the disk until `stop` is set, so that the counters of disks change."""
     while not stop.wait(0.2):
         with open(folder / "written", "wb") as file:
@@ -291,35 +292,35 @@ def check(tacho, folder, seconds):
         command += ["--to", f"otlp=http://127.0.0.1:{collector.port}"]
         stop = threading.Event()
         children.callback(stop.set)
-        threading.Thread(target=load, args=(folder, stop)).start()
+        threading.Thread(target=write_to_disk, args=(folder, stop)).start()
         recorder = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        begun = time.monotonic()
+        start = time.monotonic()
         for moment in (seconds / 5, 3 * seconds / 5):
-            time.sleep(max(0, begun + moment - time.monotonic()))
-            for receiver, how in receivers:
-                receiver.end(how)
+            time.sleep(max(0, start + moment - time.monotonic()))
+            for receiver, method in receivers:
+                receiver.end(method)
             time.sleep(DOWN_SECONDS)
             for receiver, _ in receivers:
                 receiver.start()
-        up = time.time()
-        time.sleep(max(0, begun + seconds - time.monotonic()))
-        in_prometheus = lambda selector: raw_values(prometheus, selector, 600, time.time())
-        in_victoria = lambda selector: exported_values(victoria, selector)
-        newest = lambda found: max((float(values[-1][0]) for values in found("tacho_memory_total_bytes").values()), default=0)
-        wait_for("Prometheus: a sample after the outage", lambda: newest(in_prometheus) > up)
-        wait_for("VictoriaMetrics: a sample after the outage", lambda: newest(in_victoria) > up)
-        wait_for("OTLP: a sample after the outage", lambda: newest_point(collector.bodies) > up)
+        last_outage_end = time.time()
+        time.sleep(max(0, start + seconds - time.monotonic()))
+        prometheus_values = lambda selector: query_values(prometheus, selector, 600, time.time())
+        victoria_values = lambda selector: exported_values(victoria, selector)
+        newest_sample = lambda values_of: max((float(values[-1][0]) for values in values_of("tacho_memory_total_bytes").values()), default=0)
+        wait_for("Prometheus: a sample after the outage", lambda: newest_sample(prometheus_values) > last_outage_end)
+        wait_for("VictoriaMetrics: a sample after the outage", lambda: newest_sample(victoria_values) > last_outage_end)
+        wait_for("OTLP: a sample after the outage", lambda: newest_point(collector.bodies) > last_outage_end)
         recorder.send_signal(signal.SIGINT)
-        messages = recorder.communicate(timeout=DEADLINE)[1]
+        messages = recorder.communicate(timeout=TIMEOUT_SECONDS)[1]
         stop.set()
         print(messages, end="")
         times = times_of_log(tacho, blg)
         # The query window ends at the last sample, because the points that mark the end of the series follow a millisecond later.
         at, window = times[-1] / 1000, (times[-1] - times[0]) // 1000 + 60
         # VictoriaMetrics shows a sample up to a second after it has accepted it.
-        wait_for("VictoriaMetrics: the last sample", lambda: newest(in_victoria) * 1000 >= times[-1])
+        wait_for("VictoriaMetrics: the last sample", lambda: newest_sample(victoria_values) * 1000 >= times[-1])
         failed = recorder.returncode != 0
-        failed += check_times("Prometheus", prometheus, raw_values, times, window, at)
+        failed += check_times("Prometheus", prometheus, query_values, times, window, at)
         failed += check_times("VictoriaMetrics", victoria, exported_values, times, window, at)
         failed += check_averages(prometheus, tacho, blg, window, at)
         failed += check_otlp(collector.bodies, prometheus, times, window, at)

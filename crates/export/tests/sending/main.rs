@@ -7,7 +7,7 @@ mod shop;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use receiver::{Receiver, Series, write_request};
+use receiver::{Receiver, Series, decode_write_request};
 use shop::Shop;
 use tachograph_counters::IgnorePoison;
 use tachograph_counters::civil::FileTime;
@@ -16,17 +16,17 @@ use tachograph_metrics::MetricsOptions;
 use tachograph_perflib::Query;
 use tempfile::TempDir;
 
-/// The timeout for events that must happen.
-const LONG: Duration = Duration::from_secs(60);
+/// The maximum time for events that must happen.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A query of the set `Shop`, and the folder of the queues and the messages of the exports that send it.
 struct Fixture {
     shop: Shop,
     query: Query,
-    queue: TempDir,
+    queue_folder: TempDir,
     notices: Arc<Mutex<Vec<String>>>,
     /// The time of the last sample.
-    at: FileTime,
+    last_sample: FileTime,
 }
 
 impl Fixture {
@@ -35,9 +35,9 @@ impl Fixture {
         let mut query = Query::open(&registry, None).expect("this machine");
         let path = tachograph_counters::path::PathPattern::parse(r"\Shop(*)\*").expect("a path");
         query.add_path(&path);
-        let at = FileTime(FileTime::UNIX_EPOCH.0 + 1_700_000_000 * FileTime::PER_SECOND);
-        let queue = tempfile::tempdir().expect("a folder");
-        Self { shop, query, queue, notices: Arc::default(), at }
+        let last_sample = FileTime(FileTime::UNIX_EPOCH.0 + 1_700_000_000 * FileTime::PER_SECOND);
+        let queue_folder = tempfile::tempdir().expect("a folder");
+        Self { shop, query, queue_folder, notices: Arc::default(), last_sample }
     }
 
     fn options(&self, targets: &[String]) -> ExportOptions {
@@ -47,10 +47,10 @@ impl Fixture {
             metrics: MetricsOptions::default(),
             authorization: None,
             certificates: None,
-            queue: self.queue.path().to_owned(),
+            queue: self.queue_folder.path().to_owned(),
             max_queue: 64 << 20,
             service: "shop".to_owned(),
-            boot_time: FileTime(self.at.0 - 100 * FileTime::PER_SECOND),
+            boot_time: FileTime(self.last_sample.0 - 100 * FileTime::PER_SECOND),
             notify: Arc::new(move |line: &str| notices.lock().ignore_poison().push(line.to_owned())),
         }
     }
@@ -60,10 +60,10 @@ impl Fixture {
     }
 
     /// Takes a sample, one second after the last one.
-    fn sample(&mut self, export: &mut Export) {
-        self.at = self.at.saturating_add(FileTime::PER_SECOND);
+    fn take_sample(&mut self, export: &mut Export) {
+        self.last_sample = self.last_sample.saturating_add(FileTime::PER_SECOND);
         self.query.collect();
-        export.push(&self.query, self.at);
+        export.push(&self.query, self.last_sample);
     }
 
     fn notices(&self) -> String {
@@ -72,7 +72,7 @@ impl Fixture {
 }
 
 /// The summary of the only receiver.
-fn only(summaries: Vec<ExportSummary>) -> ExportSummary {
+fn only_summary(summaries: Vec<ExportSummary>) -> ExportSummary {
     let [summary] = &summaries[..] else { panic!("one receiver: {summaries:?}") };
     summary.clone()
 }
@@ -80,9 +80,9 @@ fn only(summaries: Vec<ExportSummary>) -> ExportSummary {
 /// The values of a series, in the order in which they were accepted.
 fn values(receiver: &Receiver, name: &str) -> Vec<(i64, f64)> {
     let requests = receiver.accepted();
-    let series = requests.iter().flat_map(|body| write_request(body));
-    let of_name = series.filter(|Series { labels, .. }| labels.contains(&("__name__".into(), name.into())));
-    of_name.flat_map(|series| series.samples).collect()
+    let series = requests.iter().flat_map(|body| decode_write_request(body));
+    let named = series.filter(|Series { labels, .. }| labels.contains(&("__name__".into(), name.into())));
+    named.flat_map(|series| series.samples).collect()
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn remote_write_sends_the_values_of_metrics() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
-    fixture.sample(&mut export);
-    let summary = only(export.finish(LONG));
+    fixture.take_sample(&mut export);
+    let summary = only_summary(export.finish(TIMEOUT));
     assert_eq!((summary.refused, summary.dropped, summary.waiting), (0, 0, 0));
     let request = &receiver.requests()[0];
     for header in [
@@ -102,7 +102,7 @@ fn remote_write_sends_the_values_of_metrics() {
     ] {
         assert!(request.head.contains(header), "{header} in {}", request.head);
     }
-    let mut series = write_request(&receiver.accepted()[0]);
+    let mut series = decode_write_request(&receiver.accepted()[0]);
     // The points that mark the end of the series can be in the same request.
     series.retain(|series| !series.samples[0].1.is_nan());
     let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -130,17 +130,17 @@ fn an_instance_that_ends_gets_a_stale_marker() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
-    fixture.sample(&mut export);
+    fixture.take_sample(&mut export);
     fixture.shop.name("other");
-    fixture.sample(&mut export);
+    fixture.take_sample(&mut export);
     // A set that cannot be read has no instances.
     fixture.shop.fail(true);
-    fixture.sample(&mut export);
-    export.finish(LONG);
+    fixture.take_sample(&mut export);
+    export.finish(TIMEOUT);
     let requests = receiver.accepted();
     let baskets: Vec<_> = requests
         .iter()
-        .flat_map(|body| write_request(body))
+        .flat_map(|body| decode_write_request(body))
         .filter(|series| series.labels[0].1 == "tacho_shop_baskets")
         .map(|series| (series.labels[3].1.clone(), series.samples[0].0, series.samples[0].1.to_bits()))
         .collect();
@@ -166,9 +166,9 @@ fn samples_for_a_receiver_that_is_down_are_sent_later_in_order() {
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
     for requests in 1..=50 {
         fixture.shop.requests(requests);
-        fixture.sample(&mut export);
+        fixture.take_sample(&mut export);
     }
-    let summary = only(export.finish(LONG));
+    let summary = only_summary(export.finish(TIMEOUT));
     assert_eq!((summary.refused, summary.dropped, summary.waiting), (0, 0, 0));
     // 50 samples, and one that ends the series.
     assert_eq!(summary.sent, 51);
@@ -191,9 +191,9 @@ fn unsent_samples_are_sent_by_the_next_run() {
     receiver.go_down();
     let mut export = fixture.start(&target);
     for _ in 0..3 {
-        fixture.sample(&mut export);
+        fixture.take_sample(&mut export);
     }
-    let summary = only(export.finish(Duration::ZERO));
+    let summary = only_summary(export.finish(Duration::ZERO));
     assert_eq!((summary.sent, summary.waiting), (0, 4));
     receiver.come_up();
     // The thread of the first export may still hold the queue for a moment.
@@ -206,8 +206,8 @@ fn unsent_samples_are_sent_by_the_next_run() {
             export
         })
         .expect("the queue is free");
-    fixture.sample(&mut export);
-    let summary = only(export.finish(LONG));
+    fixture.take_sample(&mut export);
+    let summary = only_summary(export.finish(TIMEOUT));
     // The thread of the first export may have sent a sample after the receiver came up.
     assert!((4 + 1..=4 + 2).contains(&summary.sent), "{}", summary.sent);
     assert_eq!(summary.waiting, 0);
@@ -228,15 +228,15 @@ fn samples_next_to_a_refused_one_are_sent() {
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
     for requests in 1..=5 {
         fixture.shop.requests(requests);
-        fixture.sample(&mut export);
+        fixture.take_sample(&mut export);
     }
     // Every request with this sample is rejected, like samples that are too old for Prometheus.
     receiver.refuse(|body| {
-        let series = write_request(body);
+        let series = decode_write_request(body);
         series.iter().any(|series| series.samples.contains(&(1_700_000_003_000, 3.0)))
     });
     receiver.come_up();
-    let summary = only(export.finish(LONG));
+    let summary = only_summary(export.finish(TIMEOUT));
     assert_eq!((summary.sent, summary.refused, summary.waiting), (5, 1, 0));
     let found: Vec<_> =
         values(&receiver, "tacho_shop_requests_total").into_iter().map(|(_, value)| value).collect();
@@ -253,17 +253,17 @@ fn a_batch_that_always_fails_is_sent_in_parts() {
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
     for requests in 1..=3 {
         fixture.shop.requests(requests);
-        fixture.sample(&mut export);
+        fixture.take_sample(&mut export);
     }
     // The receiver fails on requests with more than one sample.
-    receiver.fail_at(|body| {
-        let series = write_request(body);
+    receiver.fail(|body| {
+        let series = decode_write_request(body);
         let times: std::collections::BTreeSet<i64> =
             series.iter().map(|series| series.samples[0].0).collect();
         times.len() > 1
     });
     receiver.come_up();
-    let summary = only(export.finish(LONG));
+    let summary = only_summary(export.finish(TIMEOUT));
     assert_eq!((summary.sent, summary.refused, summary.waiting), (4, 0, 0));
 }
 
@@ -275,9 +275,9 @@ fn credentials_are_sent_and_samples_are_kept_if_they_are_wrong() {
     let mut options = fixture.options(&[format!("otlp={}", receiver.url())]);
     options.authorization = Some(Authorization::bearer("secret").expect("a token"));
     let mut export = Export::start(fixture.query.registry(), options).expect("an export");
-    fixture.sample(&mut export);
+    fixture.take_sample(&mut export);
     // The pause after status 401 is long, but ends when the export ends.
-    let summary = only(export.finish(LONG));
+    let summary = only_summary(export.finish(TIMEOUT));
     assert_eq!((summary.sent, summary.refused, summary.waiting), (2, 0, 0));
     let requests = receiver.requests();
     assert!(requests.iter().all(|request| request.head.contains("authorization: Bearer secret")));
@@ -291,21 +291,21 @@ fn samples_are_counted_even_if_the_folder_of_the_queue_is_removed() {
     let receiver = Receiver::start();
     receiver.go_down();
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
-    fixture.sample(&mut export);
-    let folder = only(export.summary()).queue;
+    fixture.take_sample(&mut export);
+    let folder = only_summary(export.summary()).queue;
     // The open segment accepts samples until it is full. Creating the next segment fails, as on a full disk.
     std::fs::remove_dir_all(&folder).expect("removed");
     for _ in 0..3 {
-        fixture.sample(&mut export);
+        fixture.take_sample(&mut export);
     }
-    // The sender counts dropped samples when it next looks at the queue.
-    let begun = Instant::now();
+    // The sender counts dropped samples when it next accesses the queue.
+    let start = Instant::now();
     loop {
-        let summary = only(export.summary());
+        let summary = only_summary(export.summary());
         if summary.waiting + summary.dropped >= 4 {
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{summary:?}");
+        assert!(start.elapsed() < TIMEOUT, "{summary:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -16,8 +16,8 @@ pub(crate) struct Request {
     is_accepted: bool,
 }
 
-/// Whether the receiver refuses a body.
-type Refuses = Box<dyn Fn(&[u8]) -> bool + Send>;
+/// Selects bodies.
+type BodyFilter = Box<dyn Fn(&[u8]) -> bool + Send>;
 
 #[derive(Default)]
 struct State {
@@ -25,9 +25,10 @@ struct State {
     /// The status lines of the next answers, in reverse order.
     answers: Vec<&'static str>,
     is_down: bool,
-    refuses: Option<Refuses>,
-    /// The status line for bodies that `refuses` selects.
-    refusal: &'static str,
+    /// Selects the bodies that are not accepted.
+    failing: Option<BodyFilter>,
+    /// The status line for the bodies that `failing` selects.
+    failure: &'static str,
 }
 
 #[derive(Clone)]
@@ -72,18 +73,18 @@ impl Receiver {
 
     /// Responds with status 400 to bodies for which `refuses` is true.
     pub(crate) fn refuse(&self, refuses: impl Fn(&[u8]) -> bool + Send + 'static) {
-        self.answer_for("400 Bad Request", refuses);
+        self.set_failure("400 Bad Request", refuses);
     }
 
     /// Responds with status 500 to bodies for which `fails` is true.
-    pub(crate) fn fail_at(&self, fails: impl Fn(&[u8]) -> bool + Send + 'static) {
-        self.answer_for("500 Internal Server Error", fails);
+    pub(crate) fn fail(&self, fails: impl Fn(&[u8]) -> bool + Send + 'static) {
+        self.set_failure("500 Internal Server Error", fails);
     }
 
-    fn answer_for(&self, refusal: &'static str, refuses: impl Fn(&[u8]) -> bool + Send + 'static) {
+    fn set_failure(&self, failure: &'static str, is_failing: impl Fn(&[u8]) -> bool + Send + 'static) {
         let mut state = self.state.lock().ignore_poison();
-        state.refuses = Some(Box::new(refuses));
-        state.refusal = refusal;
+        state.failing = Some(Box::new(is_failing));
+        state.failure = failure;
     }
 
     pub(crate) fn requests(&self) -> Vec<Request> {
@@ -128,9 +129,9 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> Option<()> {
             if state.is_down {
                 return None;
             }
-            let refuses = state.refuses.as_ref().is_some_and(|refuses| refuses(&body));
+            let is_failing = state.failing.as_ref().is_some_and(|is_failing| is_failing(&body));
             let answer =
-                state.answers.pop().unwrap_or(if refuses { state.refusal } else { "204 No Content" });
+                state.answers.pop().unwrap_or(if is_failing { state.failure } else { "204 No Content" });
             let is_accepted = answer.starts_with('2');
             state.requests.push(Request { head, body, is_accepted });
             answer
@@ -182,7 +183,7 @@ struct Sample {
 }
 
 /// Decodes the series of a remote-write body.
-pub(crate) fn write_request(body: &[u8]) -> Vec<Series> {
+pub(crate) fn decode_write_request(body: &[u8]) -> Vec<Series> {
     let raw = snap::raw::Decoder::new().decompress_vec(body).expect("snappy");
     let request = WriteRequest::decode(&raw[..]).expect("a message");
     let series = |series: TimeSeries| Series {

@@ -8,8 +8,8 @@ use tachograph_schema::words::COUNTER_ATTRIBUTES;
 use tachograph_schema::{Attributes, CellKind, CounterInfo, CounterType};
 
 use super::{Counter, OwnBase, Spans};
-use crate::attributes::{Entries, Errors, Value, documentation};
-use crate::types::{self, has_number, word};
+use crate::attributes::{AttributeKeys, Errors, Value, first_doc_paragraph};
+use crate::types::{self, has_numeric_value};
 
 /// The keys of `#[counter(...)]`, in addition to those of [`COUNTER_ATTRIBUTES`].
 const COUNTER_KEYS: [&str; 11] = [
@@ -31,7 +31,7 @@ const DEFAULT_STRIPES: u32 = 16;
 
 /// The Rust type of a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FieldKind {
     Counter,
     Striped,
     Gauge,
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
     Ratio,
 }
 
-impl Kind {
+impl FieldKind {
     const ALL: [(&'static str, Self); 7] = [
         ("Counter", Self::Counter),
         ("StripedCounter", Self::Striped),
@@ -94,10 +94,10 @@ impl Kind {
 
     /// The reason why a field of this type cannot have the counter type; `None` if it can.
     fn type_error(self, counter_type: CounterType) -> Option<String> {
-        let name = word(counter_type);
+        let name = types::name(counter_type);
         let needs_total = counter_type.needs_two_samples();
         match self {
-            _ if !has_number(counter_type) => {
+            _ if !has_numeric_value(counter_type) => {
                 Some(format!("a counter of type {name} has no numeric value, so it cannot be published"))
             }
             Self::Counter | Self::Striped => None,
@@ -109,7 +109,7 @@ impl Kind {
             _ => Some(format!(
                 "{} always has the type {}: for type {name} use a {}",
                 self.with_article(),
-                word(self.default_type()),
+                types::name(self.default_type()),
                 if needs_total { "Counter" } else { "Gauge" }
             )),
         }
@@ -117,10 +117,10 @@ impl Kind {
 }
 
 /// Parses all fields. Returns the valid fields, with the ids of their bases.
-pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
+pub(super) fn parse(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
     for (index, field) in fields.named.iter().enumerate() {
-        if let Some(counter) = read_field(field, index as u32 + 1, errors) {
+        if let Some(counter) = parse_field(field, index as u32 + 1, errors) {
             counters.push(counter);
         }
     }
@@ -143,13 +143,19 @@ fn assign_base_ids(counters: &mut [Counter]) {
     }
 }
 
-fn read_field(field: &Field, default_id: u32, errors: &mut Errors) -> Option<Counter> {
+fn parse_field(field: &Field, default_id: u32, errors: &mut Errors) -> Option<Counter> {
     let ident = field.ident.clone()?;
-    let mut keys =
-        Entries::parse(&field.attrs, "counter", &COUNTER_KEYS, COUNTER_ATTRIBUTES, ident.span(), errors);
-    let Some(kind) = Kind::from_type(&field.ty) else {
-        let names: Vec<_> = Kind::ALL.iter().map(|(name, _)| *name).collect();
-        errors.at(
+    let mut keys = AttributeKeys::parse(
+        &field.attrs,
+        "counter",
+        &COUNTER_KEYS,
+        COUNTER_ATTRIBUTES,
+        ident.span(),
+        errors,
+    );
+    let Some(kind) = FieldKind::from_type(&field.ty) else {
+        let names: Vec<_> = FieldKind::ALL.iter().map(|(name, _)| *name).collect();
+        errors.push_at(
             field.ty.span(),
             format!(
                 "the fields of a counter set must be counters: one of {}. Move other data out of the struct",
@@ -159,19 +165,23 @@ fn read_field(field: &Field, default_id: u32, errors: &mut Errors) -> Option<Cou
         return None;
     };
     let had_name = keys.has("name");
-    let (name, name_span) = keys.text("name", errors).unwrap_or_else(|| (ident.to_string(), ident.span()));
+    let (name, name_span) =
+        keys.take_text("name", errors).unwrap_or_else(|| (ident.to_string(), ident.span()));
     if !had_name {
-        errors.at(keys.span, format!("the counter has no name: add #[counter(name = \"...\")] to `{ident}`"));
+        errors.push_at(
+            keys.span,
+            format!("the counter has no name: add #[counter(name = \"...\")] to `{ident}`"),
+        );
     }
     check_name("counter", &name, name_span, errors);
     let (counter_type, type_span) = read_type(&mut keys, kind, errors)?;
     let (id, id_span) = read_id(&mut keys, "id", errors).unwrap_or((default_id, ident.span()));
-    let companions = ["time", "frequency", "multiplier"].map(|key| keys.field(key, errors));
+    let companions = ["time", "frequency", "multiplier"].map(|key| keys.take_field(key, errors));
     let [time, frequency, multiplier] = companions;
     let (own_base, base) = read_base(&mut keys, kind, counter_type, type_span, errors);
     let mut info = CounterInfo::new(id, name, counter_type);
-    info.help = documentation(&field.attrs).into();
-    keys.read_into(COUNTER_ATTRIBUTES, &mut info, errors);
+    info.help = first_doc_paragraph(&field.attrs).into();
+    keys.take_into(COUNTER_ATTRIBUTES, &mut info, errors);
     info.attributes = read_display(&mut keys, counter_type, errors);
     info.cell = kind.cell();
     info.stripes = read_stripes(&mut keys, kind, errors);
@@ -185,9 +195,10 @@ fn read_field(field: &Field, default_id: u32, errors: &mut Errors) -> Option<Cou
     })
 }
 
-fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(CounterType, Span)> {
-    let (name, span) =
-        keys.text("type", errors).unwrap_or_else(|| (word(kind.default_type()).to_owned(), keys.span));
+fn read_type(keys: &mut AttributeKeys, kind: FieldKind, errors: &mut Errors) -> Option<(CounterType, Span)> {
+    let (name, span) = keys
+        .take_text("type", errors)
+        .unwrap_or_else(|| (types::name(kind.default_type()).to_owned(), keys.span));
     let Some(found) = types::find(&name) else {
         let similar = types::similar(&name);
         let hint = if similar.is_empty() {
@@ -195,42 +206,44 @@ fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(Cou
         } else {
             format!(": did you mean {}?", similar.join(" or "))
         };
-        errors.at(span, format!("\"{name}\" is not a counter type{hint}"));
+        errors.push_at(span, format!("\"{name}\" is not a counter type{hint}"));
         return None;
     };
     if let Some(error) = kind.type_error(found) {
-        errors.at(span, error);
+        errors.push_at(span, error);
         return None;
     }
     Some((found, span))
 }
 
-fn read_id(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<(u32, Span)> {
-    let (number, span) = keys.number(key, errors)?;
+fn read_id(keys: &mut AttributeKeys, key: &str, errors: &mut Errors) -> Option<(u32, Span)> {
+    let (number, span) = keys.take_number(key, errors)?;
     // In queries, the id u32::MAX means all counters.
     match u32::try_from(number) {
         Ok(number) if number != u32::MAX => Some((number, span)),
         _ => {
-            errors.at(span, format!("{key} must be 0 to 4294967294, not {number}"));
+            errors.push_at(span, format!("{key} must be 0 to 4294967294, not {number}"));
             None
         }
     }
 }
 
-fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Errors) -> Attributes {
+fn read_display(keys: &mut AttributeKeys, counter_type: CounterType, errors: &mut Errors) -> Attributes {
     let mut attributes = Attributes::default();
-    if keys.flag("no_display", errors) || counter_type.is_base() {
+    if keys.take_flag("no_display", errors) || counter_type.is_base() {
         attributes = Attributes::NO_DISPLAYABLE;
     }
-    let known = Attributes::WORDS.iter().filter(|(_, word, _)| !word.is_empty());
-    if let Some((words, span)) = keys.text("display", errors) {
+    let allowed = Attributes::WORDS.iter().filter(|(_, word, _)| !word.is_empty());
+    if let Some((words, span)) = keys.take_text("display", errors) {
         for word in words.split(',').map(str::trim) {
-            match known.clone().find(|(_, name, _)| *name == word) {
+            match allowed.clone().find(|(_, name, _)| *name == word) {
                 Some((.., attribute)) => attributes = attributes.with(*attribute),
                 None => {
-                    let known: Vec<_> = known.clone().map(|(_, word, _)| format!("\"{word}\"")).collect();
-                    errors
-                        .at(span, format!("\"{word}\" is not a display attribute: use {}", known.join(", ")));
+                    let allowed: Vec<_> = allowed.clone().map(|(_, word, _)| format!("\"{word}\"")).collect();
+                    errors.push_at(
+                        span,
+                        format!("\"{word}\" is not a display attribute: use {}", allowed.join(", ")),
+                    );
                 }
             }
         }
@@ -238,16 +251,16 @@ fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Erro
     attributes
 }
 
-fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
-    let Some((value, span)) = keys.remove("striped") else {
-        return if kind == Kind::Striped { DEFAULT_STRIPES } else { 0 };
+fn read_stripes(keys: &mut AttributeKeys, kind: FieldKind, errors: &mut Errors) -> u32 {
+    let Some((value, span)) = keys.take("striped") else {
+        return if kind == FieldKind::Striped { DEFAULT_STRIPES } else { 0 };
     };
     match kind {
-        Kind::Counter => {
-            errors.at(span, "a Counter cannot be striped: use a StripedCounter, which has no `set`")
+        FieldKind::Counter => {
+            errors.push_at(span, "a Counter cannot be striped: use a StripedCounter, which has no `set`")
         }
-        Kind::Gauge | Kind::Ratio => {
-            errors.at(
+        FieldKind::Gauge | FieldKind::Ratio => {
+            errors.push_at(
                 span,
                 format!("a {} can be set, so it has a single cell and cannot be striped", kind.name()),
             );
@@ -259,7 +272,7 @@ fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
         Value::Nothing => DEFAULT_STRIPES,
         Value::Number(stripes) if (1..=i64::from(max)).contains(&stripes) => stripes as u32,
         _ => {
-            errors.at(span, format!("`striped` takes no value, or a number of stripes from 1 to {max}"));
+            errors.push_at(span, format!("`striped` takes no value, or a number of stripes from 1 to {max}"));
             0
         }
     }
@@ -267,16 +280,16 @@ fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
 
 /// Reads the keys `base` and `base_id`. Returns the base that the field stores itself, or the other field that is its base.
 fn read_base(
-    keys: &mut Entries,
-    kind: Kind,
+    keys: &mut AttributeKeys,
+    kind: FieldKind,
     counter_type: CounterType,
     type_span: Span,
     errors: &mut Errors,
 ) -> (Option<OwnBase>, Option<Ident>) {
     let base_id = read_id(keys, "base_id", errors);
-    let base = keys.remove("base");
+    let base = keys.take("base");
     if let (Some((_, span)), false) = (base_id, kind.stores_base()) {
-        errors.at(
+        errors.push_at(
             span,
             format!(
                 "`base_id` is the id of a base that the field stores, but {} stores none",
@@ -288,7 +301,7 @@ fn read_base(
         let field = match base {
             Some((Value::Field(field), _)) => Some(field),
             Some((_, span)) => {
-                errors.at(span, format!("a counter of type {} has no base", word(counter_type)));
+                errors.push_at(span, format!("a counter of type {} has no base", types::name(counter_type)));
                 None
             }
             None => None,
@@ -304,7 +317,7 @@ fn read_base(
         }
         Some((Value::Field(field), _)) if !kind.stores_base() => (None, Some(field)),
         Some((Value::Field(_), span)) => {
-            errors.at(
+            errors.push_at(
                 span,
                 format!(
                     "{kind_name} stores its base itself: write the name of the base in quotes, base = \"...\""
@@ -313,14 +326,14 @@ fn read_base(
             (None, None)
         }
         Some((_, span)) => {
-            errors.at(
+            errors.push_at(
                 span,
                 format!("{kind_name} stores one number, so its base must be another field: base = field, without quotes. Only Timer, Average, Fraction and Ratio store their base"),
             );
             (None, None)
         }
         None if kind.stores_base() => {
-            errors.at(
+            errors.push_at(
                 keys.span,
                 format!("the base of {kind_name} is a separate counter and has no name: add base = \"...\""),
             );
@@ -329,10 +342,10 @@ fn read_base(
         None => {
             let text = format!(
                 "a counter of type {} requires a base: add base = NAME, where NAME is a field with type = \"{}\"",
-                word(counter_type),
-                word(base_type)
+                types::name(counter_type),
+                types::name(base_type)
             );
-            errors.at(type_span, text);
+            errors.push_at(type_span, text);
             (None, None)
         }
     }
@@ -340,6 +353,6 @@ fn read_base(
 
 fn check_name(role: &str, name: &str, span: Span, errors: &mut Errors) {
     if let Some(reason) = fault_of_counter_name(name) {
-        errors.at(span, format!("the name of a {role} {reason}"));
+        errors.push_at(span, format!("the name of a {role} {reason}"));
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct AgentQuery {
     /// The total size of the kept frames in bytes.
     kept_bytes: AtomicUsize,
     /// When the query was last collected.
-    used: Mutex<Instant>,
+    last_used: Mutex<Instant>,
     state: Mutex<State>,
 }
 
@@ -31,7 +31,7 @@ struct State {
     selections: Vec<SetSelection>,
     /// The frames of the last collection and of the one before it.
     last: CollectedFrame,
-    before: CollectedFrame,
+    previous: CollectedFrame,
     /// A buffer for the raw data block.
     block: Vec<u8>,
 }
@@ -69,12 +69,12 @@ impl AgentQuery {
         let statuses = outcomes.iter().map(|outcome| outcome.err().map_or(0, |code| code.0)).collect();
         let added = selections.into_iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
         let added = added.map(|(selection, _)| selection).collect();
-        let (last, before) = (CollectedFrame::default(), CollectedFrame::default());
+        let (last, previous) = (CollectedFrame::default(), CollectedFrame::default());
         let query = Self {
             client: client.into(),
             kept_bytes: AtomicUsize::new(0),
-            used: Mutex::new(Instant::now()),
-            state: Mutex::new(State { query, selections: added, last, before, block: Vec::new() }),
+            last_used: Mutex::new(Instant::now()),
+            state: Mutex::new(State { query, selections: added, last, previous, block: Vec::new() }),
         };
         (query, statuses)
     }
@@ -88,25 +88,25 @@ impl AgentQuery {
     }
 
     /// The time since the query was last collected.
-    pub(super) fn idle(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(*self.used.lock().ignore_poison())
+    pub(super) fn idle_time(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(*self.last_used.lock().ignore_poison())
     }
 
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        self.idle(now) >= MAX_IDLE
+        self.idle_time(now) >= MAX_IDLE
     }
 
-    /// Collects, unless the request repeats the last one. `kept_of_client` and `kept` are the total sizes of the frames that
+    /// Collects, unless the request repeats the last one. `client_bytes` and `all_bytes` are the total sizes of the frames that
     /// are kept for this client and for all clients.
     pub(super) fn collect(
         &self,
         request: CollectRequest,
         options: &AgentOptions,
         generation: u64,
-        kept_of_client: usize,
-        kept: usize,
+        client_bytes: usize,
+        all_bytes: usize,
     ) -> Result<Vec<u8>, AgentError> {
-        *self.used.lock().ignore_poison() = Instant::now();
+        *self.last_used.lock().ignore_poison() = Instant::now();
         // A waiting request would occupy a thread that other clients need.
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
@@ -117,22 +117,22 @@ impl AgentQuery {
         if state.last.number != request.number {
             if let Err(error) = state.collect(request.number, options) {
                 // The buffers may have grown beyond the maximum size of a frame.
-                state.forget();
+                state.drop_frames();
                 self.kept_bytes.store(0, Ordering::Relaxed);
                 return Err(error);
             }
-            let own = state.bytes();
-            let before = self.kept_bytes.swap(own, Ordering::Relaxed);
-            if kept_of_client - before.min(kept_of_client) + own > MAX_BYTES_PER_CLIENT
-                || kept - before.min(kept) + own > MAX_BYTES
+            let new_bytes = state.bytes();
+            let old_bytes = self.kept_bytes.swap(new_bytes, Ordering::Relaxed);
+            if client_bytes.saturating_sub(old_bytes) + new_bytes > MAX_BYTES_PER_CLIENT
+                || all_bytes.saturating_sub(old_bytes) + new_bytes > MAX_BYTES
             {
-                state.forget();
+                state.drop_frames();
                 self.kept_bytes.store(state.bytes(), Ordering::Relaxed);
                 return Err(AgentError::Limit("the frames of its queries are too large"));
             }
         }
-        let is_held = request.held != 0 && state.before.number == request.held;
-        let base = if is_held { &state.before } else { &CollectedFrame::default() };
+        let is_held = request.held != 0 && state.previous.number == request.held;
+        let base = if is_held { &state.previous } else { &CollectedFrame::default() };
         let segments = state.last.layout.segments(&base.layout);
         let reply = CollectReply {
             agent_id: options.id,
@@ -150,14 +150,14 @@ impl AgentQuery {
 }
 
 impl State {
-    /// Collects. The previous frame is kept in `before`, because consumers use it as the base.
+    /// Collects. The previous frame is kept in `previous`, because consumers use it as the base.
     fn collect(&mut self, number: u64, options: &AgentOptions) -> Result<(), AgentError> {
-        std::mem::swap(&mut self.last, &mut self.before);
+        std::mem::swap(&mut self.last, &mut self.previous);
         self.last.number = 0;
         self.last.frame.clear();
         let query = self.query.as_mut().ok_or(AgentError::Failed(ErrorCode::INTERNAL_ERROR))?;
-        let at = query.collect();
-        let times = FrameTimes { wall: at.wall, boot_time: options.boot_time };
+        let timestamps = query.collect();
+        let times = FrameTimes { wall: timestamps.wall, boot_time: options.boot_time };
         frame::encode(query, &self.selections, times, &mut self.block, &mut self.last.frame)
             .map_err(AgentError::Failed)?;
         self.last.layout.update(&self.last.frame);
@@ -165,12 +165,14 @@ impl State {
         Ok(())
     }
 
+    /// The memory that is kept, in bytes.
     fn bytes(&self) -> usize {
-        self.last.bytes() + self.before.bytes() + self.block.capacity()
+        self.last.bytes() + self.previous.bytes() + self.block.capacity()
     }
 
-    fn forget(&mut self) {
-        (self.last, self.before, self.block) = Default::default();
+    /// Drops all frames and buffers, and frees their memory.
+    fn drop_frames(&mut self) {
+        (self.last, self.previous, self.block) = Default::default();
     }
 }
 
@@ -186,18 +188,18 @@ mod tests {
     use super::*;
 
     /// A provider that records how long it may wait, and whose instances exceed the maximum size of a frame.
-    struct Large {
+    struct LargeProvider {
         info: Arc<CounterSetInfo>,
-        wait: Arc<Mutex<Option<Duration>>>,
+        max_wait: Arc<Mutex<Option<Duration>>>,
     }
 
-    impl Provider for Large {
+    impl Provider for LargeProvider {
         fn info(&self) -> &Arc<CounterSetInfo> {
             &self.info
         }
 
         fn prepare(&mut self, _: &Rows, _: CollectionId, until: Instant) {
-            *self.wait.lock().ignore_poison() = Some(until.saturating_duration_since(Instant::now()));
+            *self.max_wait.lock().ignore_poison() = Some(until.saturating_duration_since(Instant::now()));
         }
 
         fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
@@ -213,9 +215,9 @@ mod tests {
         let set = Guid::from_u128(0x1A46E);
         let mut info = CounterSetInfo::new("Large", set, InstanceType::Multiple);
         info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
-        let wait = Arc::new(Mutex::new(None));
+        let max_wait = Arc::new(Mutex::new(None));
         let mut registry = Registry::new("web1", Clock::of_this_machine());
-        let provider = Large { info: Arc::new(info), wait: Arc::clone(&wait) };
+        let provider = LargeProvider { info: Arc::new(info), max_wait: Arc::clone(&max_wait) };
         registry.register(Box::new(provider)).expect("a valid set");
         let registry = Arc::new(registry);
         let selection = SetSelection { set, counter_ids: vec![1], instances: vec![InstanceFilter::all()] };
@@ -231,7 +233,7 @@ mod tests {
         let outcome = query.collect(CollectRequest { number: 1, held: 0 }, &options, 1, 0, 0);
         assert_eq!(outcome, Err(AgentError::Failed(ErrorCode::OUT_OF_MEMORY)));
         assert_eq!((query.state.lock().ignore_poison().bytes(), query.kept_bytes()), (0, 0));
-        let wait = wait.lock().ignore_poison().expect("the set was prepared");
-        assert!(wait <= MAX_PUBLISHER_WAIT, "{wait:?}");
+        let max_wait = max_wait.lock().ignore_poison().expect("the set was prepared");
+        assert!(max_wait <= MAX_PUBLISHER_WAIT, "{max_wait:?}");
     }
 }

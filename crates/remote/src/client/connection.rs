@@ -1,59 +1,36 @@
 //! An open connection: one request and its response at a time.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::net::{RecvFlags, SendFlags, recv, send};
-use rustls::{ClientConnection, StreamOwned};
-
-use super::dialer::text_of;
+use super::stream::{Stream, is_timeout};
 use super::transport::{ExchangeError, Received};
 use crate::limits::MAX_RESPONSE_BYTES;
+use crate::os_error::os_error_text;
 
 /// Maximum length of a response's header.
-const MAX_HEADER: usize = 16 << 10;
-/// Maximum number of bytes that [`Connection::run_now`] receives, because it runs on the thread that serves all machines.
-const MAX_NOW: usize = 64 << 10;
-/// Maximum size of a response that [`Connection::run_now`] receives; a larger one is left to [`Connection::run`].
-pub(super) const MAX_NOW_RESPONSE: usize = 1 << 20;
+const MAX_HEADER_BYTES: usize = 16 << 10;
+/// Maximum size of a response that [`Connection::poll`] receives; a larger one is left to [`Connection::finish`].
+pub(super) const MAX_POLLED_RESPONSE: usize = 1 << 20;
 /// Size of the buffer for one read.
-const CHUNK: usize = 8 << 10;
+const READ_BYTES: usize = 8 << 10;
 
 /// An open connection. An exchange that reaches its deadline can be continued.
 pub(super) struct Connection {
     stream: Stream,
     /// The last request, and the number of its bytes that were sent.
     request: Vec<u8>,
-    sent: usize,
+    sent_bytes: usize,
     /// When the outstanding request was begun; `None` if no response is outstanding.
-    begun: Option<Instant>,
+    begun_at: Option<Instant>,
     /// Received bytes that are not consumed yet.
     received: Vec<u8>,
     /// The header of the response once it is complete, and the part of the body that has arrived.
     header: Option<ResponseHeader>,
     body: Vec<u8>,
-    /// The status of a response that [`run_now`](Self::run_now) has received, and whether the connection stays open.
-    done: Option<(u16, bool)>,
-}
-
-/// A TLS session over a connection.
-pub(super) type TlsStream = Box<StreamOwned<ClientConnection, TimedStream>>;
-
-pub(super) enum Stream {
-    Plain(TimedStream),
-    Tls(TlsStream),
-}
-
-/// A TCP connection whose reads and writes time out at a deadline, or do not block.
-pub(super) struct TimedStream {
-    stream: TcpStream,
-    /// `None`: reads and writes do not block.
-    pub(super) deadline: Option<Instant>,
-    /// The number of bytes that may still be received without blocking. It counts all bytes of the connection, because TLS
-    /// messages without data, of which an agent can send any number, take time too.
-    left: usize,
+    /// The status of a response that [`poll`](Self::poll) has received, and whether the connection stays open.
+    completed: Option<(u16, bool)>,
 }
 
 impl Connection {
@@ -61,33 +38,33 @@ impl Connection {
         Self {
             stream,
             request: Vec::new(),
-            sent: 0,
-            begun: None,
+            sent_bytes: 0,
+            begun_at: None,
             received: Vec::new(),
             header: None,
             body: Vec::new(),
-            done: None,
+            completed: None,
         }
     }
 
     /// When the outstanding request was begun.
-    pub(super) fn begun(&self) -> Option<Instant> {
-        self.begun
+    pub(super) fn begun_at(&self) -> Option<Instant> {
+        self.begun_at
     }
 
     /// Whether a request equals the last one.
-    pub(super) fn has_sent(&self, request: &[u8]) -> bool {
+    pub(super) fn is_last_request(&self, request: &[u8]) -> bool {
         self.request == request
     }
 
     /// Begins an exchange. Swaps `request` with the previous request, so that its buffer can be reused.
     pub(super) fn begin(&mut self, request: &mut Vec<u8>) {
         std::mem::swap(&mut self.request, request);
-        self.sent = 0;
-        self.begun = Some(Instant::now());
+        self.sent_bytes = 0;
+        self.begun_at = Some(Instant::now());
         self.header = None;
         self.body.clear();
-        self.done = None;
+        self.completed = None;
     }
 
     /// Takes back the request of a connection that failed.
@@ -97,35 +74,39 @@ impl Connection {
 
     /// Sends the request and receives the response, or resumes doing so after a deadline. Returns the status, and whether the
     /// connection stays open.
-    pub(super) fn run(&mut self, deadline: Instant) -> Result<(u16, bool), ExchangeError> {
-        let done = match self.done.take() {
-            Some(done) => done,
+    pub(super) fn finish(&mut self, deadline: Instant) -> Result<(u16, bool), ExchangeError> {
+        let completed = match self.completed.take() {
+            Some(completed) => completed,
             None => self.advance(Some(deadline))?,
         };
-        self.begun = None;
-        Ok(done)
+        self.begun_at = None;
+        Ok(completed)
     }
 
-    /// Like [`run`](Self::run), but does not wait, and receives a limited number of bytes. A complete response is returned by
-    /// the next `run`.
-    pub(super) fn run_now(&mut self) -> Received {
-        if self.begun.is_none() {
+    /// Like [`finish`](Self::finish), but does not wait, and receives a limited number of bytes. A complete response is returned by
+    /// the next `finish`.
+    pub(super) fn poll(&mut self) -> Received {
+        if self.begun_at.is_none() {
             return Received::Broken;
         }
-        if self.done.is_none() {
+        if self.completed.is_none() {
             match self.advance(None) {
-                Ok(done) => self.done = Some(done),
+                Ok(completed) => self.completed = Some(completed),
                 Err(ExchangeError::TimedOut(_)) => {
                     return match self.header {
-                        Some(header) if header.length > MAX_NOW_RESPONSE => Received::TooLarge,
-                        _ if self.stream.timed().left == 0 => Received::More,
+                        Some(header) if header.length > MAX_POLLED_RESPONSE => Received::TooLarge,
+                        _ if self.stream.timed().remaining_bytes == 0 => Received::More,
                         _ => Received::Part,
                     };
                 }
                 Err(_) => return Received::Broken,
             }
         }
-        if self.done.is_some_and(|(status, _)| status == 200) { Received::Complete } else { Received::Broken }
+        if self.completed.is_some_and(|(status, _)| status == 200) {
+            Received::Complete
+        } else {
+            Received::Broken
+        }
     }
 
     /// The socket.
@@ -133,9 +114,10 @@ impl Connection {
         self.stream.socket().as_fd()
     }
 
+    /// Sends and receives until the response is complete, or until the deadline; `None`: without waiting.
     fn advance(&mut self, deadline: Option<Instant>) -> Result<(u16, bool), ExchangeError> {
         self.stream.set_deadline(deadline);
-        self.send_rest().map_err(|error| io_error(&error, "sending the request"))?;
+        self.send_remaining().map_err(|error| io_error(&error, "sending the request"))?;
         let header = match self.header {
             Some(header) => header,
             None => {
@@ -160,11 +142,11 @@ impl Connection {
         std::mem::swap(&mut self.body, body);
     }
 
-    fn send_rest(&mut self) -> io::Result<()> {
-        while self.sent < self.request.len() {
-            match self.stream.write(&self.request[self.sent..]) {
+    fn send_remaining(&mut self) -> io::Result<()> {
+        while self.sent_bytes < self.request.len() {
+            match self.stream.write(&self.request[self.sent_bytes..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(written) => self.sent += written,
+                Ok(written) => self.sent_bytes += written,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -174,14 +156,14 @@ impl Connection {
 
     /// Receives the header of a response; returns its length.
     fn receive_header(&mut self) -> Result<usize, ExchangeError> {
-        let mut searched = 0;
+        let mut searched_bytes = 0;
         loop {
-            let from = usize::saturating_sub(searched, 3);
+            let from = usize::saturating_sub(searched_bytes, 3);
             if let Some(found) = self.received[from..].windows(4).position(|four| four == b"\r\n\r\n") {
                 return Ok(from + found + 4);
             }
-            searched = self.received.len();
-            if searched > MAX_HEADER {
+            searched_bytes = self.received.len();
+            if searched_bytes > MAX_HEADER_BYTES {
                 return Err(ExchangeError::Invalid("its HTTP header is too long".to_owned()));
             }
             self.receive("waiting for the answer")?;
@@ -190,15 +172,15 @@ impl Connection {
 
     /// Receives at least one byte.
     fn receive(&mut self, step: &'static str) -> Result<(), ExchangeError> {
-        let before = self.received.len();
-        self.received.resize(before + CHUNK, 0);
+        let length = self.received.len();
+        self.received.resize(length + READ_BYTES, 0);
         let read = loop {
-            match self.stream.read(&mut self.received[before..]) {
+            match self.stream.read(&mut self.received[length..]) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 read => break read,
             }
         };
-        self.received.truncate(before + read.as_ref().map_or(0, |&read| read));
+        self.received.truncate(length + read.as_ref().map_or(0, |&read| read));
         match read {
             Ok(0) => Err(ExchangeError::Broken("closed by the agent".to_owned())),
             Ok(_) => Ok(()),
@@ -208,11 +190,11 @@ impl Connection {
 
     /// Whether no response is outstanding, and the peer has neither closed the connection nor sent anything, such as a TLS
     /// alert `close_notify`.
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         let stream = self.stream.socket();
-        let is_quiet = stream.set_nonblocking(true).is_ok()
+        let is_idle = stream.set_nonblocking(true).is_ok()
             && stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-        stream.set_nonblocking(false).is_ok() && is_quiet && self.begun.is_none()
+        stream.set_nonblocking(false).is_ok() && is_idle && self.begun_at.is_none()
     }
 }
 
@@ -256,121 +238,30 @@ impl ResponseHeader {
     }
 }
 
-impl Stream {
-    fn socket(&self) -> &TcpStream {
-        &self.timed().stream
-    }
-
-    fn timed(&self) -> &TimedStream {
-        match self {
-            Self::Plain(stream) => stream,
-            Self::Tls(stream) => &stream.sock,
-        }
-    }
-
-    /// Sets when reads and writes time out; with `None`, they do not block, and receive at most [`MAX_NOW`] bytes in total.
-    fn set_deadline(&mut self, deadline: Option<Instant>) {
-        let stream = match self {
-            Self::Plain(stream) => stream,
-            Self::Tls(stream) => &mut stream.sock,
-        };
-        (stream.deadline, stream.left) = (deadline, MAX_NOW);
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.read(buffer),
-            Self::Tls(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.write(bytes),
-            Self::Tls(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Plain(stream) => stream.flush(),
-            Self::Tls(stream) => stream.flush(),
-        }
-    }
-}
-
-impl TimedStream {
-    pub(super) fn new(stream: TcpStream, deadline: Instant) -> Self {
-        Self { stream, deadline: Some(deadline), left: 0 }
-    }
-
-    /// The remaining time as a value of the socket's timeout.
-    fn left(deadline: Instant) -> io::Result<Option<Duration>> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        // A timeout below a microsecond would be rounded to 0, which means no timeout.
-        let left = (left >= Duration::from_micros(1)).then_some(left);
-        left.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
-    }
-}
-
-impl Read for TimedStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(deadline) = self.deadline else {
-            let length = buffer.len().min(self.left);
-            if length == 0 {
-                return Err(ErrorKind::WouldBlock.into());
-            }
-            let received = recv(&self.stream, &mut buffer[..length], RecvFlags::DONTWAIT)?.0;
-            self.left -= received;
-            return Ok(received);
-        };
-        self.stream.set_read_timeout(Self::left(deadline)?)?;
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for TimedStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(deadline) = self.deadline else {
-            return Ok(send(&self.stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?);
-        };
-        self.stream.set_write_timeout(Self::left(deadline)?)?;
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
-}
-
-pub(super) fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
-}
-
 fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
     // With TLS 1.3, an agent refuses the client's certificate only after the handshake.
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
     match cause {
-        Some(rustls::Error::AlertReceived(alert)) => ExchangeError::NotTrusted(super::tls::alert(*alert)),
+        Some(rustls::Error::AlertReceived(alert)) => {
+            ExchangeError::NotTrusted(super::tls::alert_message(*alert))
+        }
         _ if is_timeout(error) => ExchangeError::TimedOut(step),
-        _ => ExchangeError::Broken(text_of(error)),
+        _ => ExchangeError::Broken(os_error_text(error)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
 
     use rustix::net::sockopt::set_socket_recv_buffer_size;
 
     use super::*;
+    use crate::client::stream::{MAX_POLL_BYTES, TimedStream};
 
     /// A connection on which an exchange was begun, and the thread of the agent, which has already begun to send its answer.
-    fn answered(length: usize) -> (Connection, std::thread::JoinHandle<()>) {
+    fn connection_with_answer(length: usize) -> (Connection, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let stream = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
         set_socket_recv_buffer_size(&stream, 200_000).expect("a socket");
@@ -388,8 +279,8 @@ mod tests {
         )));
         connection.begin(&mut b"GET / HTTP/1.1\r\n\r\n".to_vec());
         let until = Instant::now() + Duration::from_secs(20);
-        let mut buffer = vec![0; MAX_NOW + 1000];
-        while connection.stream.socket().peek(&mut buffer).expect("data") <= MAX_NOW {
+        let mut buffer = vec![0; MAX_POLL_BYTES + 1000];
+        while connection.stream.socket().peek(&mut buffer).expect("data") <= MAX_POLL_BYTES {
             assert!(Instant::now() < until, "the answer arrives");
             std::thread::yield_now();
         }
@@ -398,15 +289,15 @@ mod tests {
 
     #[test]
     fn a_call_that_does_not_wait_receives_a_limited_number_of_bytes() {
-        let length = 3 * MAX_NOW;
-        let (mut connection, agent) = answered(length);
-        assert_eq!(connection.run_now(), Received::More);
-        assert!(connection.body.len() < MAX_NOW);
+        let length = 3 * MAX_POLL_BYTES;
+        let (mut connection, agent) = connection_with_answer(length);
+        assert_eq!(connection.poll(), Received::More);
+        assert!(connection.body.len() < MAX_POLL_BYTES);
         let until = Instant::now() + Duration::from_secs(20);
-        while connection.run_now() != Received::Complete {
+        while connection.poll() != Received::Complete {
             assert!(Instant::now() < until, "the rest arrives");
         }
-        assert_eq!(connection.run(until).map_err(|error| error.to_string()), Ok((200, true)));
+        assert_eq!(connection.finish(until).map_err(|error| error.to_string()), Ok((200, true)));
         assert_eq!(connection.body, vec![7; length]);
         agent.join().expect("no panic");
     }
@@ -415,7 +306,7 @@ mod tests {
     /// any number of bytes.
     #[test]
     fn a_socket_that_does_not_wait_receives_a_limited_number_of_bytes() {
-        let (mut connection, agent) = answered(3 * MAX_NOW);
+        let (mut connection, agent) = connection_with_answer(3 * MAX_POLL_BYTES);
         connection.stream.set_deadline(None);
         let Stream::Plain(stream) = &mut connection.stream else { panic!("not encrypted") };
         let mut received = 0;
@@ -425,25 +316,25 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        assert_eq!((received, is_timeout(&error)), (MAX_NOW, true));
+        assert_eq!((received, is_timeout(&error)), (MAX_POLL_BYTES, true));
         // The rest, so that the agent can send all of its answer.
         let until = Instant::now() + Duration::from_secs(20);
         connection.stream.set_deadline(Some(until));
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 3 * MAX_NOW).len();
-        let mut rest = vec![0; head + 3 * MAX_NOW - received];
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 3 * MAX_POLL_BYTES).len();
+        let mut rest = vec![0; head + 3 * MAX_POLL_BYTES - received];
         connection.stream.read_exact(&mut rest).expect("the rest");
-        connection.send_rest().expect("an agent");
+        connection.send_remaining().expect("an agent");
         agent.join().expect("no panic");
     }
 
     #[test]
     fn a_large_answer_is_received_only_by_a_call_that_waits() {
-        let length = MAX_NOW_RESPONSE + 1;
-        let (mut connection, agent) = answered(length);
-        assert_eq!(connection.run_now(), Received::TooLarge);
-        assert_eq!(connection.run_now(), Received::TooLarge);
+        let length = MAX_POLLED_RESPONSE + 1;
+        let (mut connection, agent) = connection_with_answer(length);
+        assert_eq!(connection.poll(), Received::TooLarge);
+        assert_eq!(connection.poll(), Received::TooLarge);
         let until = Instant::now() + Duration::from_secs(20);
-        assert_eq!(connection.run(until).map_err(|error| error.to_string()), Ok((200, true)));
+        assert_eq!(connection.finish(until).map_err(|error| error.to_string()), Ok((200, true)));
         assert_eq!(connection.body.len(), length);
         agent.join().expect("no panic");
     }

@@ -11,29 +11,30 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use super::transport::ExchangeError;
+use crate::os_error::os_error_text;
 
 /// The delay before the next address is tried in parallel, as recommended by RFC 8305.
-const NEXT_ADDRESS: Duration = Duration::from_millis(250);
+const NEXT_ADDRESS_DELAY: Duration = Duration::from_millis(250);
 /// The delay before another attempt to the same address. The kernel repeats the SYN of an attempt at growing intervals, so
 /// after an outage the first attempt would succeed late.
-const SAME_ADDRESS: Duration = Duration::from_millis(500);
+const SAME_ADDRESS_DELAY: Duration = Duration::from_millis(500);
 /// Attempts older than this are abandoned, because an agent closes connections that stay silent.
-pub(super) const MAX_AGE: Duration = Duration::from_secs(3);
+pub(super) const MAX_ATTEMPT_AGE: Duration = Duration::from_secs(3);
 /// Maximum number of addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 8;
 /// If resolving the host name takes longer, the addresses of the last resolution are reused.
-const RESOLUTION: Duration = Duration::from_millis(250);
+const MAX_RESOLUTION_WAIT: Duration = Duration::from_millis(250);
 
 /// Resolves a host name, and connects to its addresses. When a call returns at its deadline, its attempts continue in the
 /// kernel, and the next call resumes them.
 #[derive(Debug, Default)]
 pub(super) struct Dialer {
     /// The addresses of the host, in the order in which they are tried.
-    addresses: Vec<Candidate>,
+    candidates: Vec<Candidate>,
     /// A resolution in progress. It runs on a thread, the only one of this crate, because the system's resolver has no timeout.
-    resolving: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
+    resolution: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
     attempts: Vec<Attempt>,
-    /// When the connection in progress was first attempted; `None` if none is in progress.
+    /// When the first attempt of the connection in progress was started; `None` if none is in progress.
     started: Option<Instant>,
     /// Why the last attempt failed.
     failure: Option<ExchangeError>,
@@ -43,9 +44,9 @@ pub(super) struct Dialer {
 struct Candidate {
     address: SocketAddr,
     /// When it was last tried.
-    tried: Option<Instant>,
-    /// Whether it has refused a connection.
-    is_refused: bool,
+    last_tried: Option<Instant>,
+    /// Whether an attempt to connect to it has failed.
+    has_failed: bool,
 }
 
 #[derive(Debug)]
@@ -59,7 +60,7 @@ impl Dialer {
     /// Abandons all attempts.
     pub(super) fn reset(&mut self) {
         self.attempts.clear();
-        self.resolving = None;
+        self.resolution = None;
         self.started = None;
     }
 
@@ -71,13 +72,15 @@ impl Dialer {
         deadline: Instant,
     ) -> Result<TcpStream, ExchangeError> {
         let now = Instant::now();
-        if self.started.is_none_or(|started| now.saturating_duration_since(started) >= MAX_AGE) {
+        if self.started.is_none_or(|started| now.saturating_duration_since(started) >= MAX_ATTEMPT_AGE) {
             self.attempts.clear();
-            self.addresses.iter_mut().for_each(|one| (one.tried, one.is_refused) = (None, false));
+            self.candidates
+                .iter_mut()
+                .for_each(|candidate| (candidate.last_tried, candidate.has_failed) = (None, false));
             self.started = Some(now);
             self.failure = None;
             self.resolve(host, port, deadline)?;
-        } else if self.addresses.is_empty() {
+        } else if self.candidates.is_empty() {
             self.resolve(host, port, deadline)?;
         }
         let outcome = self.race(deadline);
@@ -91,10 +94,10 @@ impl Dialer {
     /// Finds the addresses of the host.
     fn resolve(&mut self, host: &str, port: u16, deadline: Instant) -> Result<(), ExchangeError> {
         if let Ok(address) = host.parse() {
-            self.set_addresses(vec![SocketAddr::new(address, port)]);
+            self.set_candidates(vec![SocketAddr::new(address, port)]);
             return Ok(());
         }
-        let receiver = match self.resolving.take() {
+        let receiver = match self.resolution.take() {
             Some(receiver) => receiver,
             None => {
                 let (sender, receiver) = sync_channel(1);
@@ -105,27 +108,28 @@ impl Dialer {
                     let _ = sender.send(addresses);
                 };
                 let thread = std::thread::Builder::new().name("resolve".to_owned()).spawn(resolve);
-                thread.map_err(|error| ExchangeError::Unreachable(text_of(&error)))?;
+                thread.map_err(|error| ExchangeError::Unreachable(os_error_text(&error)))?;
                 receiver
             }
         };
-        let left = deadline.saturating_duration_since(Instant::now());
-        let left = if self.addresses.is_empty() { left } else { left.min(RESOLUTION) };
-        match receiver.recv_timeout(left) {
-            Ok(Ok(addresses)) if !addresses.is_empty() => self.set_addresses(addresses),
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let max_wait =
+            if self.candidates.is_empty() { remaining } else { remaining.min(MAX_RESOLUTION_WAIT) };
+        match receiver.recv_timeout(max_wait) {
+            Ok(Ok(addresses)) if !addresses.is_empty() => self.set_candidates(addresses),
             // The last addresses may still be valid while the resolver fails.
-            Ok(_) if !self.addresses.is_empty() => {}
+            Ok(_) if !self.candidates.is_empty() => {}
             Ok(Ok(_)) => {
                 self.started = None;
                 return Err(ExchangeError::Unreachable("the host name has no address".to_owned()));
             }
             Ok(Err(error)) => {
                 self.started = None;
-                return Err(ExchangeError::Unreachable(text_of(&error)));
+                return Err(ExchangeError::Unreachable(os_error_text(&error)));
             }
             Err(_) => {
-                self.resolving = Some(receiver);
-                if self.addresses.is_empty() {
+                self.resolution = Some(receiver);
+                if self.candidates.is_empty() {
                     return Err(ExchangeError::TimedOut("resolving the host name"));
                 }
             }
@@ -133,20 +137,20 @@ impl Dialer {
         Ok(())
     }
 
-    fn set_addresses(&mut self, addresses: Vec<SocketAddr>) {
-        let candidate = |address| Candidate { address, tried: None, is_refused: false };
-        self.addresses = addresses.into_iter().take(MAX_ADDRESSES).map(candidate).collect();
+    fn set_candidates(&mut self, addresses: Vec<SocketAddr>) {
+        let candidate = |address| Candidate { address, last_tried: None, has_failed: false };
+        self.candidates = addresses.into_iter().take(MAX_ADDRESSES).map(candidate).collect();
     }
 
     /// Waits for the first address that answers. Starts attempts when they are due.
     fn race(&mut self, deadline: Instant) -> Result<TcpStream, ExchangeError> {
         loop {
             let now = Instant::now();
-            self.attempts.retain(|attempt| now.saturating_duration_since(attempt.started) < MAX_AGE);
+            self.attempts.retain(|attempt| now.saturating_duration_since(attempt.started) < MAX_ATTEMPT_AGE);
             let due = loop {
                 match self.next_due(now) {
                     Some((index, due)) if due <= now => {
-                        if let Some(stream) = self.start(index, now) {
+                        if let Some(stream) = self.start_attempt(index, now) {
                             return Ok(stream);
                         }
                     }
@@ -158,7 +162,7 @@ impl Dialer {
                 return Err(failure.unwrap_or(ExchangeError::TimedOut("connecting")));
             }
             let until = due.map_or(deadline, |due| due.min(deadline));
-            if let Some(stream) = self.wait(until)? {
+            if let Some(stream) = self.wait_for_attempts(until)? {
                 return Ok(stream);
             }
             if Instant::now() >= deadline {
@@ -167,23 +171,26 @@ impl Dialer {
         }
     }
 
-    /// The address to try next, and when; `None` if all have refused.
+    /// The index of the address to try next, and when; `None` if all have failed.
     fn next_due(&self, now: Instant) -> Option<(usize, Instant)> {
-        let last = self.addresses.iter().filter_map(|one| one.tried).max();
-        let untried = self.addresses.iter().position(|one| one.tried.is_none());
+        let last_start = self.candidates.iter().filter_map(|candidate| candidate.last_tried).max();
+        let untried = self.candidates.iter().position(|candidate| candidate.last_tried.is_none());
         if let Some(index) = untried {
-            let due = last.filter(|_| !self.attempts.is_empty()).map_or(now, |last| last + NEXT_ADDRESS);
+            let due = last_start
+                .filter(|_| !self.attempts.is_empty())
+                .map_or(now, |last| last + NEXT_ADDRESS_DELAY);
             return Some((index, due));
         }
-        let open = self.addresses.iter().enumerate().filter(|(_, one)| !one.is_refused);
-        let due = open.filter_map(|(index, one)| Some((index, one.tried? + SAME_ADDRESS)));
+        let remaining = self.candidates.iter().enumerate().filter(|(_, candidate)| !candidate.has_failed);
+        let due = remaining
+            .filter_map(|(index, candidate)| Some((index, candidate.last_tried? + SAME_ADDRESS_DELAY)));
         due.min_by_key(|(_, due)| *due)
     }
 
     /// Starts an attempt. Returns the connection if it is established immediately.
-    fn start(&mut self, index: usize, now: Instant) -> Option<TcpStream> {
-        let candidate = &mut self.addresses[index];
-        candidate.tried = Some(now);
+    fn start_attempt(&mut self, index: usize, now: Instant) -> Option<TcpStream> {
+        let candidate = &mut self.candidates[index];
+        candidate.last_tried = Some(now);
         let family = if candidate.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let started = socket_with(family, SocketType::STREAM, flags, None).and_then(|socket| {
@@ -194,69 +201,65 @@ impl Dialer {
             }
         });
         match started {
-            Ok((socket, true)) => established(socket).ok(),
+            Ok((socket, true)) => blocking_stream(socket).ok(),
             Ok((socket, false)) => {
                 self.attempts.push(Attempt { candidate: index, started: now, socket });
                 None
             }
             Err(error) => {
-                self.refuse(index, error);
+                self.record_failure(index, error);
                 None
             }
         }
     }
 
     /// Records a failed attempt.
-    fn refuse(&mut self, index: usize, error: Errno) {
+    fn record_failure(&mut self, index: usize, error: Errno) {
         self.failure = Some(match error {
             // The kernel has given up.
             Errno::TIMEDOUT => ExchangeError::TimedOut("connecting"),
-            _ => ExchangeError::Unreachable(text_of(&error.into())),
+            _ => ExchangeError::Unreachable(os_error_text(&error.into())),
         });
-        if let Some(candidate) = self.addresses.get_mut(index) {
-            candidate.is_refused = true;
+        if let Some(candidate) = self.candidates.get_mut(index) {
+            candidate.has_failed = true;
         }
     }
 
     /// Waits until an attempt has an outcome, or until `until`. Returns the connection if one was established.
-    fn wait(&mut self, until: Instant) -> Result<Option<TcpStream>, ExchangeError> {
-        let left = until.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+    fn wait_for_attempts(&mut self, until: Instant) -> Result<Option<TcpStream>, ExchangeError> {
+        let remaining = until.saturating_duration_since(Instant::now());
+        let timeout =
+            Timespec { tv_sec: remaining.as_secs() as i64, tv_nsec: remaining.subsec_nanos().into() };
         let mut polled: Vec<PollFd<'_>> =
             self.attempts.iter().map(|attempt| PollFd::new(&attempt.socket, PollFlags::OUT)).collect();
         match poll(&mut polled, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(ExchangeError::Unreachable(text_of(&error.into()))),
+            Err(error) => return Err(ExchangeError::Unreachable(os_error_text(&error.into()))),
         }
-        let ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+        let ready: Vec<bool> = polled.iter().map(|poll_fd| !poll_fd.revents().is_empty()).collect();
         drop(polled);
         for index in (0..ready.len()).rev().filter(|&index| ready[index]) {
             let Attempt { candidate, socket, .. } = self.attempts.remove(index);
             match sockopt::socket_error(&socket) {
-                Ok(Ok(())) => match established(socket) {
+                Ok(Ok(())) => match blocking_stream(socket) {
                     Ok(stream) => return Ok(Some(stream)),
-                    Err(error) => self.refuse(candidate, error),
+                    Err(error) => self.record_failure(candidate, error),
                 },
-                Ok(Err(error)) | Err(error) => self.refuse(candidate, error),
+                Ok(Err(error)) | Err(error) => self.record_failure(candidate, error),
             }
         }
         Ok(None)
     }
 }
 
-fn established(socket: OwnedFd) -> Result<TcpStream, Errno> {
+/// Makes the socket of an established connection block.
+fn blocking_stream(socket: OwnedFd) -> Result<TcpStream, Errno> {
     let stream = TcpStream::from(socket);
-    let set = stream.set_nonblocking(false).and_then(|()| stream.peer_addr());
-    set.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let outcome = stream.set_nonblocking(false).and_then(|()| stream.peer_addr());
+    outcome.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     // With Nagle's algorithm, a small request would wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     Ok(stream)
-}
-
-/// The text of an operating system error, without its number.
-pub(super) fn text_of(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]
@@ -265,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    fn soon() -> Instant {
+    fn deadline() -> Instant {
         Instant::now() + Duration::from_secs(10)
     }
 
@@ -294,7 +297,7 @@ mod tests {
 
     fn dialer(addresses: &[SocketAddr]) -> Dialer {
         let mut dialer = Dialer { started: Some(Instant::now()), ..Dialer::default() };
-        dialer.set_addresses(addresses.to_vec());
+        dialer.set_candidates(addresses.to_vec());
         dialer
     }
 
@@ -302,7 +305,7 @@ mod tests {
     fn the_next_address_is_tried_while_one_does_not_answer() {
         let ((_silent, silent, _full), (_listener, good)) = (silent(), listener());
         let mut dialer = dialer(&[silent, good]);
-        let stream = dialer.connect("host", 1, soon()).expect("the second address answers");
+        let stream = dialer.connect("host", 1, deadline()).expect("the second address answers");
         assert_eq!(stream.peer_addr().expect("connected"), good);
     }
 
@@ -310,11 +313,11 @@ mod tests {
     fn refusals_are_reported_at_once_and_other_addresses_are_tried() {
         let closed = listener().1;
         let started = Instant::now();
-        let refused = dialer(&[closed, closed]).connect("host", 1, soon());
+        let refused = dialer(&[closed, closed]).connect("host", 1, deadline());
         assert!(matches!(refused, Err(ExchangeError::Unreachable(_))), "{refused:?}");
         assert!(started.elapsed() < Duration::from_secs(5));
         let (_listener, good) = listener();
-        assert!(dialer(&[closed, good]).connect("host", 1, soon()).is_ok());
+        assert!(dialer(&[closed, good]).connect("host", 1, deadline()).is_ok());
     }
 
     #[test]
@@ -327,11 +330,11 @@ mod tests {
             assert!(matches!(outcome, Err(ExchangeError::TimedOut("connecting"))), "{outcome:?}");
             started.push(dialer.attempts[0].started);
         }
-        assert!(started.iter().all(|one| *one == started[0]), "the same attempt");
+        assert!(started.iter().all(|other| *other == started[0]), "the same attempt");
         // Empties the backlog.
         drop(full);
         listener.set_nonblocking(true).expect("an option");
-        let until = soon();
+        let until = deadline();
         let stream = loop {
             while listener.accept().is_ok() {}
             match dialer.connect("host", 1, Instant::now() + Duration::from_millis(100)) {
@@ -347,15 +350,15 @@ mod tests {
     fn a_slow_resolution_ends_at_the_deadline_and_is_used_later() {
         let (_listener, good) = listener();
         let (sender, receiver) = sync_channel(1);
-        let mut dialer = Dialer { resolving: Some(receiver), ..Dialer::default() };
+        let mut dialer = Dialer { resolution: Some(receiver), ..Dialer::default() };
         let outcome = dialer.connect("host.example", 1, Instant::now() + Duration::from_millis(20));
         assert!(matches!(outcome, Err(ExchangeError::TimedOut("resolving the host name"))), "{outcome:?}");
         sender.send(Ok(vec![good])).expect("the dialer waits for it");
-        assert!(dialer.connect("host.example", 1, soon()).is_ok());
+        assert!(dialer.connect("host.example", 1, deadline()).is_ok());
         // A later failure of the resolver does not matter while the addresses are known.
         let (sender, receiver) = sync_channel(1);
-        dialer.resolving = Some(receiver);
+        dialer.resolution = Some(receiver);
         sender.send(Err(io::ErrorKind::NotFound.into())).expect("the dialer waits for it");
-        assert!(dialer.connect("host.example", 1, soon()).is_ok());
+        assert!(dialer.connect("host.example", 1, deadline()).is_ok());
     }
 }

@@ -9,15 +9,17 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
-use super::connection::{Connection, Stream, TimedStream, TlsStream, is_timeout};
-use super::dialer::{Dialer, MAX_AGE, text_of};
+use super::connection::Connection;
+use super::dialer::{Dialer, MAX_ATTEMPT_AGE};
+use super::stream::{Stream, TimedStream, TlsStream, is_timeout};
 use super::tls::{ClientIdentity, Tls, Trust};
 use super::transport::{ExchangeError, Method, Peer, Received, Response, Transport};
+use crate::os_error::os_error_text;
 use crate::token::Token;
 
-/// How long after its request a late answer is accepted. After that, the connection is abandoned, because the kernel
+/// Maximum time from a request to its answer, over several exchanges. After that, the connection is abandoned, because the kernel
 /// retransmits a request that was lost in an outage only after a long delay.
-const MAX_LATE: Duration = Duration::from_secs(1);
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(1);
 
 /// A transport over TCP, with TLS unless the agent is on this machine. It connects when it is first used, and blocks until
 /// the response has arrived or the deadline has passed.
@@ -33,7 +35,7 @@ pub struct HttpTransport {
     token: Option<Token>,
     dialer: Dialer,
     /// A TLS handshake in progress, and when it was begun.
-    securing: Option<(TlsStream, Instant)>,
+    handshake: Option<(TlsStream, Instant)>,
     connection: Option<Connection>,
     /// A buffer for the next request.
     request: Vec<u8>,
@@ -81,8 +83,8 @@ impl HttpTransport {
             return Err("client_cert needs TLS: add a fingerprint, or ca = \"FILE\"".to_owned());
         }
         let tls = trust.map(|trust| Tls::new(trust, identity)).transpose()?;
-        let bracketed = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        let peer = Peer { machine: machine.to_owned(), address: format!("{bracketed}:{port}") };
+        let bracketed_host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let peer = Peer { machine: machine.to_owned(), address: format!("{bracketed_host}:{port}") };
         Ok(Self {
             peer,
             host: host.to_owned(),
@@ -90,7 +92,7 @@ impl HttpTransport {
             tls,
             token,
             dialer: Dialer::default(),
-            securing: None,
+            handshake: None,
             connection: None,
             request: Vec::new(),
         })
@@ -99,20 +101,20 @@ impl HttpTransport {
     /// Connects, or resumes connecting.
     fn connect(&mut self, deadline: Instant) -> Result<Connection, ExchangeError> {
         loop {
-            let resumed = self.securing.take().filter(|(_, begun)| begun.elapsed() < MAX_AGE);
+            let resumed = self.handshake.take().filter(|(_, begun_at)| begun_at.elapsed() < MAX_ATTEMPT_AGE);
             let is_resumed = resumed.is_some();
-            let (stream, begun) = match resumed {
+            let (stream, begun_at) = match resumed {
                 Some(resumed) => resumed,
                 None => {
                     let stream = self.dialer.connect(&self.host, self.port, deadline)?;
                     let stream = TimedStream::new(stream, deadline);
                     match &self.tls {
                         None => return Ok(Connection::new(Stream::Plain(stream))),
-                        Some(tls) => (self.session(tls, stream)?, Instant::now()),
+                        Some(tls) => (self.start_session(tls, stream)?, Instant::now()),
                     }
                 }
             };
-            match self.secure(stream, begun, deadline) {
+            match self.complete_handshake(stream, begun_at, deadline) {
                 // The agent may have closed the connection in the meantime.
                 Err(ExchangeError::Broken(_)) if is_resumed => {}
                 outcome => return outcome,
@@ -120,7 +122,7 @@ impl HttpTransport {
         }
     }
 
-    fn session(&self, tls: &Tls, stream: TimedStream) -> Result<TlsStream, ExchangeError> {
+    fn start_session(&self, tls: &Tls, stream: TimedStream) -> Result<TlsStream, ExchangeError> {
         let name = ServerName::try_from(self.host.clone())
             .map_err(|_| ExchangeError::Unreachable(format!("'{}' is not a host name", self.host)))?;
         let session = ClientConnection::new(tls.config.clone(), name)
@@ -129,17 +131,17 @@ impl HttpTransport {
     }
 
     /// Performs the TLS handshake, or resumes it.
-    fn secure(
+    fn complete_handshake(
         &mut self,
         mut stream: TlsStream,
-        begun: Instant,
+        begun_at: Instant,
         deadline: Instant,
     ) -> Result<Connection, ExchangeError> {
         stream.sock.deadline = Some(deadline);
         while stream.conn.is_handshaking() {
             if let Err(error) = stream.conn.complete_io(&mut stream.sock) {
                 if is_timeout(&error) {
-                    self.securing = Some((stream, begun));
+                    self.handshake = Some((stream, begun_at));
                     return Err(ExchangeError::TimedOut("TLS handshake"));
                 }
                 return Err(self.handshake_error(&error));
@@ -152,13 +154,13 @@ impl HttpTransport {
         let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
         match (cause, &self.tls) {
             (Some(cause @ rustls::Error::InvalidCertificate(_)), Some(tls)) => {
-                ExchangeError::NotTrusted(tls.refusal(cause))
+                ExchangeError::NotTrusted(tls.refusal_reason(cause))
             }
             (Some(rustls::Error::AlertReceived(alert)), _) => {
-                ExchangeError::NotTrusted(super::tls::alert(*alert))
+                ExchangeError::NotTrusted(super::tls::alert_message(*alert))
             }
             (Some(cause), _) => ExchangeError::Invalid(format!("not TLS, or damaged: {cause}")),
-            (None, _) => ExchangeError::Broken(format!("TLS handshake: {}", text_of(error))),
+            (None, _) => ExchangeError::Broken(format!("TLS handshake: {}", os_error_text(error))),
         }
     }
 
@@ -181,20 +183,20 @@ impl HttpTransport {
 
     /// Receives the answer to an earlier request that did not arrive in time. Returns its status if the new request is the
     /// same; otherwise the answer is discarded.
-    fn finish_earlier(
+    fn receive_late_answer(
         &mut self,
         body: &mut Vec<u8>,
         deadline: Instant,
     ) -> Result<Option<Response>, ExchangeError> {
         let Some(mut connection) = self.connection.take() else { return Ok(None) };
-        let Some(begun) = connection.begun() else {
+        let Some(begun_at) = connection.begun_at() else {
             self.connection = Some(connection);
             return Ok(None);
         };
-        let is_same = connection.has_sent(&self.request);
+        let is_same = connection.is_last_request(&self.request);
         // Waits at least a moment, to receive an answer that has already arrived.
-        let until = (begun + MAX_LATE).max(Instant::now() + Duration::from_millis(5));
-        match connection.run(deadline.min(until)) {
+        let until = (begun_at + MAX_ANSWER_TIME).max(Instant::now() + Duration::from_millis(5));
+        match connection.finish(deadline.min(until)) {
             Ok((status, is_kept_open)) => {
                 if is_same {
                     connection.take_body(body);
@@ -202,7 +204,7 @@ impl HttpTransport {
                 self.connection = is_kept_open.then_some(connection);
                 Ok(is_same.then_some(Response { status }))
             }
-            Err(ExchangeError::TimedOut(step)) if begun.elapsed() < MAX_LATE => {
+            Err(ExchangeError::TimedOut(step)) if begun_at.elapsed() < MAX_ANSWER_TIME => {
                 self.connection = Some(connection);
                 Err(ExchangeError::TimedOut(step))
             }
@@ -222,7 +224,7 @@ impl Transport for HttpTransport {
         deadline: Instant,
     ) -> Result<Response, ExchangeError> {
         self.write_request(method, path, request);
-        if let Some(response) = self.finish_earlier(body, deadline)? {
+        if let Some(response) = self.receive_late_answer(body, deadline)? {
             return Ok(response);
         }
         loop {
@@ -231,7 +233,7 @@ impl Transport for HttpTransport {
                 None => (self.connect(deadline)?, false),
             };
             connection.begin(&mut self.request);
-            match connection.run(deadline) {
+            match connection.finish(deadline) {
                 Ok((status, is_kept_open)) => {
                     connection.take_body(body);
                     self.connection = is_kept_open.then_some(connection);
@@ -249,7 +251,7 @@ impl Transport for HttpTransport {
     }
 
     fn is_open(&self) -> bool {
-        self.connection.as_ref().is_some_and(Connection::is_quiet)
+        self.connection.as_ref().is_some_and(Connection::is_idle)
     }
 
     fn is_connected(&self) -> bool {
@@ -258,7 +260,7 @@ impl Transport for HttpTransport {
 
     fn close(&mut self) {
         self.connection = None;
-        self.securing = None;
+        self.handshake = None;
         self.dialer.reset();
     }
 
@@ -268,12 +270,13 @@ impl Transport for HttpTransport {
 
     fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
         // The answer to an earlier request must be received first.
-        let Some(mut connection) = self.connection.take_if(|connection| connection.begun().is_none()) else {
+        let Some(mut connection) = self.connection.take_if(|connection| connection.begun_at().is_none())
+        else {
             return false;
         };
         self.write_request(method, path, request);
         connection.begin(&mut self.request);
-        if connection.run_now() == Received::Broken {
+        if connection.poll() == Received::Broken {
             return false;
         }
         self.connection = Some(connection);
@@ -281,7 +284,7 @@ impl Transport for HttpTransport {
     }
 
     fn receive_ahead(&mut self) -> Received {
-        self.connection.as_mut().map_or(Received::Broken, Connection::run_now)
+        self.connection.as_mut().map_or(Received::Broken, Connection::poll)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -8,8 +8,8 @@ use tachograph_counters::civil::FileTime;
 use tachograph_perflib::published::Notice;
 use tachograph_perflib::{Clock, Failure, IgnorePoison, Registry};
 
-use super::attempts::Attempts;
 use super::provider::RemoteSet;
+use super::shared_attempts::SharedAttempts;
 use super::transport::Received;
 use super::{Link, Transport};
 use crate::message::{Greeting, Sets};
@@ -17,7 +17,7 @@ use crate::message::{Greeting, Sets};
 /// Time limit for reading the counter sets.
 const SETS_TIMEOUT: Duration = Duration::from_secs(5);
 /// If the agent's last reply is older than this, [`RemoteMachine::recheck`] sends a request. Agents check for new sets at this interval.
-const MAX_AGE: Duration = Duration::from_secs(2);
+const MAX_REPLY_AGE: Duration = Duration::from_secs(2);
 /// Clocks that differ by less are not reported.
 const MIN_CLOCK_DIFFERENCE: i64 = FileTime::PER_SECOND;
 
@@ -32,8 +32,8 @@ pub struct RemoteMachine {
     /// Locked only briefly.
     state: Mutex<State>,
     /// Locked while the counter sets are read. What was read is stored in `state`.
-    reading: Mutex<()>,
-    rechecks: Attempts,
+    read_lock: Mutex<()>,
+    rechecks: SharedAttempts,
 }
 
 /// What is known of a machine.
@@ -58,8 +58,8 @@ impl RemoteMachine {
             name: name.into(),
             link,
             state: Mutex::new(state),
-            reading: Mutex::default(),
-            rechecks: Attempts::default(),
+            read_lock: Mutex::default(),
+            rechecks: SharedAttempts::default(),
         }
     }
 
@@ -103,9 +103,9 @@ impl RemoteMachine {
     ///
     /// Same as [`refresh`](Self::refresh).
     pub fn refresh_within(&self, max_wait: Duration) -> Result<Arc<Registry>, Failure> {
-        let _reading = self.reading.lock().ignore_poison();
+        let _read_lock = self.read_lock.lock().ignore_poison();
         let start = Instant::now();
-        self.read(start + max_wait, start + SETS_TIMEOUT)
+        self.read_sets(start + max_wait, start + SETS_TIMEOUT)
     }
 
     /// Like [`refresh`](Self::refresh), but sends a request to an agent that has not replied for two seconds, or whose last
@@ -119,34 +119,38 @@ impl RemoteMachine {
     /// Same as [`refresh`](Self::refresh).
     pub fn recheck(&self) -> Result<Arc<Registry>, Failure> {
         self.rechecks.run(|| {
-            let _reading = self.reading.lock().ignore_poison();
+            let _read_lock = self.read_lock.lock().ignore_poison();
             let deadline = Instant::now() + SETS_TIMEOUT;
-            if !self.link.has_replied_within(MAX_AGE) {
+            if !self.link.has_replied_within(MAX_REPLY_AGE) {
                 self.greet(deadline)?;
             }
-            self.read(deadline, deadline)
+            self.read_sets(deadline, deadline)
         })
     }
 
-    /// Reads the counter sets if they have changed. `greeted` is the deadline for the greeting, `until` the deadline for the sets.
-    fn read(&self, greeted: Instant, until: Instant) -> Result<Arc<Registry>, Failure> {
-        let known = self.state().version;
-        if known.is_some() && self.link.has_failed() {
-            self.greet(greeted)?;
+    /// Reads the counter sets if they have changed.
+    fn read_sets(
+        &self,
+        greeting_deadline: Instant,
+        sets_deadline: Instant,
+    ) -> Result<Arc<Registry>, Failure> {
+        let known_version = self.state().version;
+        if known_version.is_some() && self.link.has_failed() {
+            self.greet(greeting_deadline)?;
         }
         let version = self.link.version();
-        if known.is_some() && known == version {
+        if known_version.is_some() && known_version == version {
             return Ok(self.registry());
         }
         let agent_id = self.state().greeting.as_ref().map(|greeting| greeting.agent_id);
         // The greeting has the boot time, which has changed if the machine was rebooted.
         if agent_id.is_none() || agent_id != version.map(|(agent_id, _)| agent_id) {
-            self.greet(greeted)?;
+            self.greet(greeting_deadline)?;
         }
         let mut problems = Vec::new();
-        let sets = self.link.sets(until, &mut problems)?;
+        let sets = self.link.sets(sets_deadline, &mut problems)?;
         let version = Some((sets.agent_id, sets.generation));
-        let registry = self.registry_of(sets, problems, &self.registry());
+        let registry = self.build_registry(sets, problems, &self.registry());
         let mut state = self.state();
         state.version = version;
         if !registry.is_same(&state.registry) {
@@ -204,16 +208,16 @@ impl RemoteMachine {
         self.link.poll_answer()
     }
 
-    /// Calls `then` with the socket of the open connection; `None` without a connection, or while another thread uses it.
-    pub(super) fn with_descriptor<R>(&self, then: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
-        self.link.with_descriptor(then)
+    /// Calls `action` with the socket of the open connection; `None` without a connection, or while another thread uses it.
+    pub(super) fn with_descriptor<R>(&self, action: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
+        self.link.with_descriptor(action)
     }
 
-    /// A registry of these sets, which shares the providers of unchanged sets with `before`.
-    fn registry_of(&self, sets: Sets, problems: Vec<String>, before: &Registry) -> Registry {
+    /// A registry of these sets, which shares the providers of unchanged sets with `previous`.
+    fn build_registry(&self, sets: Sets, problems: Vec<String>, previous: &Registry) -> Registry {
         let mut registry = Registry::new(Arc::clone(&self.name), self.link.clock());
         for set in sets.sets {
-            if registry.share_from(before, &set.info) {
+            if registry.share_from(previous, &set.info) {
                 continue;
             }
             let name = Arc::from(&*set.info.name);

@@ -29,11 +29,11 @@ pub(super) struct OpenQuery {
 impl OpenQuery {
     /// The query that an agent has opened. `reply` has a status for each selection.
     pub(super) fn new(selections: &[Arc<SetSelection>], reply: &OpenReply) -> Self {
-        let mut next = 0;
+        let mut next_index = 0;
         let results = reply.statuses.iter().map(|&status| match status {
             0 => {
-                next += 1;
-                Ok(next - 1)
+                next_index += 1;
+                Ok(next_index - 1)
             }
             code => Err(Failure::new(ErrorCode(code), ErrorCode(code).to_string())),
         });
@@ -59,14 +59,16 @@ impl OpenQuery {
     /// changed. False after a restart of the agent, because a restarted agent does not know the query at all. `version` is the
     /// agent's current id and generation.
     pub(super) fn is_outdated(&self, version: Option<(u64, u64)>) -> bool {
-        let is_changed = version.is_some_and(|(agent, now)| agent == self.agent_id && now != self.generation);
-        is_changed && self.results.iter().any(Result::is_err)
+        let has_changed = version
+            .is_some_and(|(agent_id, generation)| agent_id == self.agent_id && generation != self.generation);
+        has_changed && self.results.iter().any(Result::is_err)
     }
 
     /// The selections that the agent has accepted, in the order of the results.
-    pub(super) fn added(&self) -> impl Iterator<Item = &SetSelection> + Clone {
-        let added = self.selections.iter().zip(&*self.results).filter(|(_, result)| result.is_ok());
-        added.map(|(selection, _)| &**selection)
+    pub(super) fn accepted_selections(&self) -> impl Iterator<Item = &SetSelection> + Clone {
+        let accepted_selections =
+            self.selections.iter().zip(&*self.results).filter(|(_, result)| result.is_ok());
+        accepted_selections.map(|(selection, _)| &**selection)
     }
 
     /// The number of the collection whose frame is kept; 0 without one.

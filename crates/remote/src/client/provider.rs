@@ -20,7 +20,7 @@ pub(super) struct RemoteSet {
 }
 
 /// Maximum number of selections that are remembered.
-const MAX_SELECTIONS: usize = 16;
+const MAX_REMEMBERED_SELECTIONS: usize = 16;
 
 impl RemoteSet {
     pub(super) fn new(info: Arc<CounterSetInfo>, link: Arc<Link>) -> Self {
@@ -28,7 +28,7 @@ impl RemoteSet {
     }
 
     /// The selection for these rows: the same object as in earlier collections, so that the link finds the query.
-    fn selection(&mut self, rows: &Rows) -> Arc<SetSelection> {
+    fn selection_for(&mut self, rows: &Rows) -> Arc<SetSelection> {
         if let Some(known) = self.known_selection(rows) {
             return known;
         }
@@ -47,7 +47,7 @@ impl RemoteSet {
         };
         let new = SetSelection { set: self.info.guid, counter_ids, instances };
         let new = Arc::new(new);
-        if self.selections.len() >= MAX_SELECTIONS {
+        if self.selections.len() >= MAX_REMEMBERED_SELECTIONS {
             self.selections.remove(0);
         }
         self.selections.push(Arc::clone(&new));
@@ -79,10 +79,10 @@ impl Provider for RemoteSet {
 
     fn request(&mut self, rows: &Rows, collection: CollectionId) {
         match rows.width() {
-            0 => self.link.request_instances(collection, self.info.guid),
+            0 => self.link.add_instance_list(collection, self.info.guid),
             _ => {
-                let selection = self.selection(rows);
-                self.link.request(collection, &selection);
+                let selection = self.selection_for(rows);
+                self.link.add_selection(collection, &selection);
             }
         }
     }
@@ -101,7 +101,7 @@ impl Provider for RemoteSet {
             }
             return Ok(());
         }
-        let selection = self.selection(rows);
+        let selection = self.selection_for(rows);
         let link = Arc::clone(&self.link);
         let buffers = &mut self.buffers;
         link.with_values(rows.timestamps(), &selection, |frame, result| {

@@ -15,7 +15,7 @@ use rustls::{
 use tachograph_perflib::IgnorePoison;
 
 use crate::Fingerprint;
-use crate::client_trust::{roots_of, verify_signatures};
+use crate::client_trust::{parse_roots, verify_signatures};
 use crate::secret_file::read_secret_file;
 
 /// Which agents a consumer trusts.
@@ -38,12 +38,12 @@ pub struct ClientIdentity {
 
 impl ClientIdentity {
     fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
-        let named = |file: &Path, error: &dyn fmt::Display| format!("{}: {error}", file.display());
+        let with_path = |file: &Path, error: &dyn fmt::Display| format!("{}: {error}", file.display());
         let chain =
             CertificateDer::pem_file_iter(&self.certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let chain = chain.map_err(|error| named(&self.certificate, &error))?;
+        let chain = chain.map_err(|error| with_path(&self.certificate, &error))?;
         let key = read_secret_file(&self.key).map_err(|error| error.to_string())?;
-        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| named(&self.key, &error))?;
+        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| with_path(&self.key, &error))?;
         Ok((chain, key))
     }
 }
@@ -64,8 +64,11 @@ impl Tls {
         let (builder, pinned) = match trust {
             Trust::Fingerprint(expected) => {
                 let algorithms = provider.signature_verification_algorithms;
-                let pinned =
-                    Arc::new(PinnedCertificate { expected: *expected, found: Mutex::default(), algorithms });
+                let pinned = Arc::new(PinnedCertificate {
+                    expected: *expected,
+                    last_received: Mutex::default(),
+                    algorithms,
+                });
                 let verifier = Arc::clone(&pinned) as Arc<dyn ServerCertVerifier>;
                 (builder.dangerous().with_custom_certificate_verifier(verifier), Some(pinned))
             }
@@ -88,9 +91,11 @@ impl Tls {
     }
 
     /// Why a certificate was refused, and what to do.
-    pub(super) fn refusal(&self, error: &Error) -> String {
+    pub(super) fn refusal_reason(&self, error: &Error) -> String {
         let pinned = self.pinned.as_ref();
-        match pinned.and_then(|pinned| Some((pinned.expected, (*pinned.found.lock().ignore_poison())?))) {
+        match pinned
+            .and_then(|pinned| Some((pinned.expected, (*pinned.last_received.lock().ignore_poison())?)))
+        {
             Some((expected, found)) if expected != found => format!(
                 "its certificate has the fingerprint {found}, but {expected} is expected; if the certificate was renewed, \
                  copy the new line of 'tacho agent setup' to machines.toml"
@@ -120,21 +125,21 @@ fn shared_verifier(
     pem: Vec<u8>,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<WebPkiServerVerifier>, String> {
-    let mut known = VERIFIERS.lock().ignore_poison();
-    let found = known.iter().find(|(authorities, _)| *authorities == pem);
+    let mut verifiers = VERIFIERS.lock().ignore_poison();
+    let found = verifiers.iter().find(|(authorities, _)| *authorities == pem);
     if let Some(verifier) = found.and_then(|(_, verifier)| verifier.upgrade()) {
         return Ok(verifier);
     }
-    let verifier = WebPkiServerVerifier::builder_with_provider(roots_of(file, &pem)?, provider)
+    let verifier = WebPkiServerVerifier::builder_with_provider(parse_roots(file, &pem)?, provider)
         .build()
         .map_err(|error| format!("{}: {error}", file.display()))?;
-    known.retain(|(_, verifier)| verifier.strong_count() > 0);
-    known.push((pem, Arc::downgrade(&verifier)));
+    verifiers.retain(|(_, verifier)| verifier.strong_count() > 0);
+    verifiers.push((pem, Arc::downgrade(&verifier)));
     Ok(verifier)
 }
 
 /// Why an agent ended the handshake, and what to do.
-pub(super) fn alert(alert: AlertDescription) -> String {
+pub(super) fn alert_message(alert: AlertDescription) -> String {
     match alert {
         AlertDescription::CertificateRequired
         | AlertDescription::BadCertificate
@@ -157,7 +162,7 @@ pub(super) fn alert(alert: AlertDescription) -> String {
 struct PinnedCertificate {
     expected: Fingerprint,
     /// The fingerprint of the certificate that was last received.
-    found: Mutex<Option<Fingerprint>>,
+    last_received: Mutex<Option<Fingerprint>>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
@@ -171,7 +176,7 @@ impl ServerCertVerifier for PinnedCertificate {
         _: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let found = Fingerprint::of(certificate);
-        *self.found.lock().ignore_poison() = Some(found);
+        *self.last_received.lock().ignore_poison() = Some(found);
         match found == self.expected {
             true => Ok(ServerCertVerified::assertion()),
             false => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),

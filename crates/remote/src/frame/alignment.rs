@@ -12,6 +12,17 @@ use crate::difference::Segment;
 /// The kind of a part that is not a row.
 const NO_ROW: u32 = u32::MAX;
 
+/// The parts that are not rows. A frame has one of each, except that every result has a header.
+#[derive(Clone, Copy, Hash)]
+enum Section {
+    /// The headers of the frame and of its block.
+    Header,
+    /// The header of the result with this index.
+    ResultHeader(u32),
+    Statuses,
+    Errors,
+}
+
 /// The parts of a frame, in order: rows and the data between them.
 #[derive(Debug, Default)]
 pub struct Layout {
@@ -34,20 +45,22 @@ impl Layout {
     /// Reads the parts of a frame that was encoded by this program.
     pub fn update(&mut self, frame: &[u8]) {
         self.parts.clear();
-        let size = |index: usize| {
+        let header_field = |index: usize| {
             let bytes = frame.get(8 * index..).and_then(|rest| rest.first_chunk());
             bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes) as usize)
         };
-        let (block_end, attributes) = (HEADER_BYTES + size(2), size(3));
-        let attributes_end = block_end + attributes;
+        let [block_bytes, attribute_bytes, status_bytes] = [2, 3, 4].map(header_field);
+        let block_end = HEADER_BYTES + block_bytes;
+        let attributes_end = block_end + attribute_bytes;
+        let statuses_end = attributes_end + status_bytes;
         let Some(block) = frame.get(HEADER_BYTES..block_end) else { return };
         let Ok(opened) = reopen(block, DecodeOptions::CONSUMER) else { return };
-        self.push(key(&(0, 0)), NO_ROW, 0);
+        self.push(key_of_section(Section::Header), NO_ROW, 0);
         for (index, result) in (0_u32..).zip(opened.results()) {
             // The header of the result ends where its first row begins.
             let mut begin = HEADER_BYTES + result.offset();
             self.end_at(begin);
-            self.push(key(&(1, index)), NO_ROW, begin);
+            self.push(key_of_section(Section::ResultHeader(index)), NO_ROW, begin);
             if let Content::CounterSet(instances) = result.content() {
                 for instance in instances {
                     let range = instance.range();
@@ -60,18 +73,19 @@ impl Layout {
         }
         self.end_at(block_end);
         let rows = self.parts.iter().filter(|part| part.kind != NO_ROW).copied().collect::<Vec<_>>();
-        if rows.len() * ATTRIBUTE_BYTES == attributes {
+        if rows.len() * ATTRIBUTE_BYTES == attribute_bytes {
             for (row, part) in rows.iter().enumerate() {
                 self.push(!part.key, part.kind + 1, block_end + row * ATTRIBUTE_BYTES);
                 self.end_at(block_end + (row + 1) * ATTRIBUTE_BYTES);
             }
         }
-        self.push(key(&(2, 0)), NO_ROW, attributes_end);
-        self.end_at(attributes_end + size(4));
-        self.push(key(&(3, 0)), NO_ROW, attributes_end + size(4));
+        self.push(key_of_section(Section::Statuses), NO_ROW, attributes_end);
+        self.end_at(statuses_end);
+        self.push(key_of_section(Section::Errors), NO_ROW, statuses_end);
         self.end_at(frame.len());
     }
 
+    /// Begins a part.
     fn push(&mut self, key: u64, kind: u32, begin: usize) {
         self.parts.push(Part { key, kind, begin: (begin / 8) as u32, words: 0 });
     }
@@ -94,25 +108,26 @@ impl Layout {
         if self.parts == base.parts || base.parts.is_empty() {
             return Vec::new();
         }
-        let mut known: HashMap<u64, &Part> = HashMap::with_capacity(base.parts.len());
-        let mut rows: HashMap<u32, &Part> = HashMap::new();
+        let mut base_parts: HashMap<u64, &Part> = HashMap::with_capacity(base.parts.len());
+        // For each kind, the row of the base that was matched last.
+        let mut last_rows: HashMap<u32, &Part> = HashMap::new();
         for part in &base.parts {
-            known.insert(part.key, part);
-            rows.entry(part.kind).or_insert(part);
+            base_parts.insert(part.key, part);
+            last_rows.entry(part.kind).or_insert(part);
         }
         let mut segments: Vec<Segment> = Vec::new();
         for part in self.parts.iter().filter(|part| part.words > 0) {
             let last = segments.last().copied();
             let end = last.map_or(0, |last| last.begin + last.words);
-            let begin = match known.get(&part.key) {
+            let begin = match base_parts.get(&part.key) {
                 Some(same) => {
                     if part.kind != NO_ROW {
-                        rows.insert(part.kind, same);
+                        last_rows.insert(part.kind, same);
                     }
                     same.begin as usize
                 }
                 // A new row is compared with another row of its set, aligned at the end, where the values are.
-                None => match rows.get(&part.kind).filter(|_| part.kind != NO_ROW) {
+                None => match last_rows.get(&part.kind).filter(|_| part.kind != NO_ROW) {
                     Some(other) => (other.begin + other.words).saturating_sub(part.words) as usize,
                     None => end,
                 },
@@ -130,9 +145,9 @@ impl Layout {
     }
 }
 
-fn key(part: &(u32, u32)) -> u64 {
+fn key_of_section(section: Section) -> u64 {
     let mut hasher = DefaultHasher::new();
-    part.hash(&mut hasher);
+    section.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -9,8 +9,8 @@ use tachograph_perflib::registration::CounterInfo;
 use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, InstanceKey, Row, Rows, SetSelection, Timestamps};
 
 use super::attributes::ATTRIBUTE_BYTES;
+use super::errors::{ErrorReader, ReportedError, StatusReader, check_statuses};
 use super::known_keys::KnownKeys;
-use super::problems::{Errors, ReportedError, Statuses, check_statuses};
 use super::{Attributes, FrameTimes, HEADER_BYTES};
 use crate::difference;
 use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES};
@@ -56,12 +56,19 @@ impl From<BlockError> for FrameError {
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
     bytes: Vec<u8>,
-    /// The offsets in `bytes` at which the block, the attributes and the statuses end.
-    ends: [usize; 3],
+    ends: SectionEnds,
     timestamps: Timestamps,
     times: FrameTimes,
     /// For each result, the index of its first instance among the attributes.
     first_rows: Vec<usize>,
+}
+
+/// The offsets in a frame at which its sections end. The last section, the errors, ends with the frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct SectionEnds {
+    block: usize,
+    attributes: usize,
+    statuses: usize,
 }
 
 /// Buffers for [`Frame::fill_with`], which successive collections reuse.
@@ -82,7 +89,7 @@ impl Frame {
     /// The first violated rule.
     pub fn new(bytes: Vec<u8>, selections: &[&SetSelection]) -> Result<Self, FrameError> {
         let mut frame = Self { bytes, ..Self::default() };
-        frame.check(selections.iter().copied())?;
+        frame.validate(selections.iter().copied())?;
         Ok(frame)
     }
 
@@ -103,10 +110,10 @@ impl Frame {
             self.bytes = Vec::new();
         }
         difference::decode(base, reply.frame_bytes, reply.differences, &mut self.bytes)?;
-        self.check(selections)
+        self.validate(selections)
     }
 
-    fn check<'a>(
+    fn validate<'a>(
         &mut self,
         selections: impl Iterator<Item = &'a SetSelection> + Clone,
     ) -> Result<(), FrameError> {
@@ -114,40 +121,40 @@ impl Frame {
         if bytes.len() > MAX_FRAME_BYTES {
             return Err(MessageError::new(0, format!("at most {MAX_FRAME_BYTES} bytes")).into());
         }
-        let results = selections.clone().count();
+        let result_count = selections.clone().count();
         let mut reader = Reader::new(bytes);
         let (wall, boot_time) = (reader.i64()?, reader.i64()?);
-        let mut ends = [0; 3];
-        let mut end = HEADER_BYTES;
-        for field in &mut ends {
-            let length = usize::try_from(reader.u64()?).ok().filter(|length| length.is_multiple_of(8));
-            let next = length.and_then(|length| end.checked_add(length)).filter(|next| *next <= bytes.len());
-            end = next.ok_or_else(|| reader.invalid(8, "a size within the frame, a multiple of 8"))?;
-            *field = end;
-        }
-        let block = decode_with(&bytes[HEADER_BYTES..ends[0]], DecodeOptions::CONSUMER)?;
-        if HEADER_BYTES + block.total_bytes() != ends[0] {
+        let mut next_end = |begin: usize| {
+            let size = usize::try_from(reader.u64()?).ok().filter(|size| size.is_multiple_of(8));
+            let end = size.and_then(|size| begin.checked_add(size)).filter(|end| *end <= bytes.len());
+            end.ok_or_else(|| reader.invalid(8, "a size within the frame, a multiple of 8"))
+        };
+        let block = next_end(HEADER_BYTES)?;
+        let attributes = next_end(block)?;
+        let ends = SectionEnds { block, attributes, statuses: next_end(attributes)? };
+        let block = decode_with(&bytes[HEADER_BYTES..ends.block], DecodeOptions::CONSUMER)?;
+        if HEADER_BYTES + block.total_bytes() != ends.block {
             return Err(MessageError::new(HEADER_BYTES, "a block of the size in the frame's header").into());
         }
-        block.expect_results(results)?;
+        block.expect_results(result_count)?;
         self.timestamps = check_times(&block, wall, boot_time)?;
         self.first_rows.clear();
-        let rows = check_results(&block, selections, &mut self.first_rows)?;
-        if ends[1] - ends[0] != rows * ATTRIBUTE_BYTES {
-            return Err(MessageError::new(ends[0], format!("attributes of {rows} instances")).into());
+        let row_count = check_results(&block, selections, &mut self.first_rows)?;
+        if ends.attributes - ends.block != row_count * ATTRIBUTE_BYTES {
+            return Err(MessageError::new(ends.block, format!("attributes of {row_count} instances")).into());
         }
-        let mut reader = Reader::new(&bytes[..ends[1]]);
-        reader.bytes(ends[0])?;
-        for _ in 0..rows {
+        let mut reader = Reader::new(&bytes[..ends.attributes]);
+        reader.bytes(ends.block)?;
+        for _ in 0..row_count {
             Attributes::read(&mut reader)?;
         }
-        check_statuses(&bytes[..ends[2]], ends[1], results)?;
-        let mut errors = Errors::new(bytes, ends[2]);
-        let mut count = 0;
+        check_statuses(&bytes[..ends.statuses], ends.attributes, result_count)?;
+        let mut errors = ErrorReader::new(bytes, ends.statuses);
+        let mut error_count = 0;
         while errors.read()?.is_some() {
-            count += 1;
-            if count > MAX_ERRORS {
-                return Err(MessageError::new(ends[2], format!("at most {MAX_ERRORS} reasons")).into());
+            error_count += 1;
+            if error_count > MAX_ERRORS {
+                return Err(MessageError::new(ends.statuses, format!("at most {MAX_ERRORS} reasons")).into());
             }
         }
         self.times = FrameTimes { wall: FileTime(wall), boot_time: FileTime(boot_time) };
@@ -187,15 +194,15 @@ impl Frame {
         buffers: &mut FillBuffers,
         rows: &mut Rows,
     ) -> Result<(), Failure> {
-        let FillBuffers { keys, sources, values, statuses: value_statuses } = buffers;
+        let FillBuffers { keys, sources, values, statuses } = buffers;
         // The frame was checked, so these errors cannot occur.
         let invalid = || Failure::new(ErrorCode::INVALID_DATA, "the agent's frame is damaged");
-        let block = self.bytes.get(HEADER_BYTES..self.ends[0]).unwrap_or_default();
+        let block = self.bytes.get(HEADER_BYTES..self.ends.block).unwrap_or_default();
         let block = reopen(block, DecodeOptions::CONSUMER).map_err(|_| invalid())?;
         let content = block.results().nth(result).map(|result| result.content());
         let instances = match content {
             Some(Content::CounterSet(instances)) => instances,
-            Some(Content::Error(code)) => return Err(self.failure(result, code)),
+            Some(Content::Error(code)) => return Err(self.failure_of(result, code)),
             _ => return Err(invalid()),
         };
         if !rows.info().has_instances() && instances.clone().nth(1).is_some() {
@@ -205,28 +212,30 @@ impl Frame {
         sources.clear();
         let columns = 0..rows.width();
         sources.extend(columns.map(|column| ColumnSource::new(rows.counter(column), &selection.counter_ids)));
-        let first = self.first_rows.get(result).copied().unwrap_or_default();
-        let mut attributes = Reader::new(&self.bytes[self.ends[0] + first * ATTRIBUTE_BYTES..self.ends[1]]);
-        let mut statuses = Statuses::new(&self.bytes[self.ends[1]..self.ends[2]], result);
+        let first_row = self.first_rows.get(result).copied().unwrap_or_default();
+        let mut attribute_reader =
+            Reader::new(&self.bytes[self.ends.block + first_row * ATTRIBUTE_BYTES..self.ends.attributes]);
+        let mut status_reader =
+            StatusReader::new(&self.bytes[self.ends.attributes..self.ends.statuses], result);
         keys.begin();
         for (index, instance) in instances.enumerate() {
-            let attributes = Attributes::read(&mut attributes).map_err(|_| invalid())?;
+            let attributes = Attributes::read(&mut attribute_reader).map_err(|_| invalid())?;
             values.clear();
             values.extend(instance.values());
-            value_statuses.clear();
+            statuses.clear();
             let first_value = index * selection.counter_ids.len();
             for value in first_value..first_value + values.len() {
-                value_statuses.push(statuses.status(value));
+                statuses.push(status_reader.status(value));
             }
-            let is_same = |known: &InstanceKey| {
-                attributes.matches(known, instance.id()) && instance.name() == known.full_name()
+            let is_same = |key: &InstanceKey| {
+                attributes.matches(key, instance.id()) && instance.name() == key.full_name()
             };
             let key = keys.next(is_same, || attributes.key(&instance.name().to_string(), instance.id()));
             if rows.info().has_instances() && !rows.wants_instance(key.full_name(), key.id()) {
                 continue;
             }
             let mut row = rows.push(key);
-            sources.iter().for_each(|source| source.set(&mut row, values, value_statuses));
+            sources.iter().for_each(|source| source.set(&mut row, values, statuses));
         }
         keys.end();
         self.report_errors(result, rows);
@@ -234,9 +243,9 @@ impl Frame {
     }
 
     /// The failure of a result, with the agent's reason.
-    fn failure(&self, result: usize, code: ErrorCode) -> Failure {
-        let reason = self.errors().find(|error| error.result == result && error.counter.is_none());
-        match reason {
+    fn failure_of(&self, result: usize, code: ErrorCode) -> Failure {
+        let reported = self.errors().find(|error| error.result == result && error.counter.is_none());
+        match reported {
             Some(error) if !error.reason.is_empty() => Failure::new(code, error.reason),
             _ => Failure::new(code, code.to_string()),
         }
@@ -252,7 +261,7 @@ impl Frame {
     }
 
     fn errors(&self) -> impl Iterator<Item = ReportedError<'_>> {
-        let mut errors = Errors::new(&self.bytes, self.ends[2]);
+        let mut errors = ErrorReader::new(&self.bytes, self.ends.statuses);
         std::iter::from_fn(move || errors.read().ok().flatten()).take(MAX_ERRORS)
     }
 }
@@ -278,9 +287,9 @@ fn check_results<'a>(
     selections: impl Iterator<Item = &'a SetSelection>,
     first_rows: &mut Vec<usize>,
 ) -> Result<usize, FrameError> {
-    let mut rows = 0;
+    let mut row_count = 0;
     for (result, selection) in block.results().zip(selections) {
-        first_rows.push(rows);
+        first_rows.push(row_count);
         match result.content() {
             Content::CounterSet(instances) => {
                 let ids = instances.ids().map(|ids| ids.iter());
@@ -288,7 +297,7 @@ fn check_results<'a>(
                     let expected = "the counters that were selected, in their order";
                     return Err(MessageError::new(HEADER_BYTES, expected).into());
                 }
-                rows += instances.count();
+                row_count += instances.count();
             }
             Content::Error(_) => {}
             _ => {
@@ -297,7 +306,7 @@ fn check_results<'a>(
             }
         }
     }
-    Ok(rows)
+    Ok(row_count)
 }
 
 /// Where the numbers of a counter's raw value are in a row of the result.

@@ -5,8 +5,7 @@ use tachograph_perflib::{CounterError, ErrorCode, QueriedSet, Query, SetSelectio
 
 use super::{Attributes, FrameTimes, HEADER_BYTES};
 use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES};
-use crate::message::shortened;
-use crate::wire::{pad_to_8, push_u32, push_u64};
+use crate::wire::{pad_to_8, push_u32, push_u64, truncated};
 
 /// The set of a query that a selection refers to.
 pub fn selected_set<'a>(query: &'a Query, selection: &SetSelection) -> Option<&'a QueriedSet> {
@@ -30,17 +29,17 @@ pub fn encode(
     out.clear();
     out.resize(HEADER_BYTES, 0);
     out.extend_from_slice(block);
-    let attributes_at = out.len();
+    let attributes_begin = out.len();
     for selection in selections {
         for_each_row(query, selection, |set, row| {
             Attributes::from_key(&set.rows().instances()[row]).push(out)
         });
     }
-    let statuses_at = out.len();
+    let statuses_begin = out.len();
     for (result, selection) in (0_u32..).zip(selections) {
         push_statuses(query, result, selection, out);
     }
-    let errors_at = out.len();
+    let errors_begin = out.len();
     push_errors(query, selections, out);
     pad_to_8(out);
     if out.len() > MAX_FRAME_BYTES {
@@ -50,8 +49,8 @@ pub fn encode(
         times.wall.0.cast_unsigned(),
         times.boot_time.0.cast_unsigned(),
         block.len() as u64,
-        (statuses_at - attributes_at) as u64,
-        (errors_at - statuses_at) as u64,
+        (statuses_begin - attributes_begin) as u64,
+        (errors_begin - statuses_begin) as u64,
         0,
     ];
     for (index, field) in header.into_iter().enumerate() {
@@ -60,15 +59,15 @@ pub fn encode(
     Ok(())
 }
 
-/// Calls `then` for each row of a selection's result.
-fn for_each_row(query: &Query, selection: &SetSelection, mut then: impl FnMut(&QueriedSet, usize)) {
+/// Calls `visit` for each row of a selection's result.
+fn for_each_row(query: &Query, selection: &SetSelection, mut visit: impl FnMut(&QueriedSet, usize)) {
     let Some(set) = selected_set(query, selection).filter(|set| set.outcome().is_ok()) else { return };
     let is_unfiltered = !set.rows().info().has_instances();
     for (row, instance) in set.rows().instances().iter().enumerate() {
         let is_match =
             selection.instances.iter().any(|filter| filter.can_match(instance.full_name(), instance.id()));
         if is_unfiltered || is_match {
-            then(set, row);
+            visit(set, row);
         }
     }
 }
@@ -96,27 +95,36 @@ fn push_statuses(query: &Query, result: u32, selection: &SetSelection, out: &mut
 
 /// Appends the error messages of failed sets and of values that could not be read.
 fn push_errors(query: &Query, selections: &[SetSelection], out: &mut Vec<u8>) {
-    let mut left = MAX_ERRORS;
+    let mut max_errors = MAX_ERRORS;
     for (result, selection) in (0_u32..).zip(selections) {
         let Some(set) = selected_set(query, selection) else { continue };
         if let Err(failure) = set.outcome() {
-            push_error(result, u32::MAX, 1, ["", &failure.reason], &mut left, out);
+            push_error(result, u32::MAX, 1, ["", &failure.reason], &mut max_errors, out);
         }
         for CounterError { counter_id, instance, reason, count } in set.rows().errors() {
-            push_error(result, *counter_id, *count, [instance.full_name(), reason], &mut left, out);
+            push_error(result, *counter_id, *count, [instance.full_name(), reason], &mut max_errors, out);
         }
     }
 }
 
 /// Appends one error: the result, the counter (`u32::MAX` for the whole set), the number of occurrences, and as texts the
-/// instance and the reason.
-fn push_error(result: u32, counter: u32, count: u64, texts: [&str; 2], left: &mut usize, out: &mut Vec<u8>) {
-    let Some(less) = left.checked_sub(1) else { return };
-    *left = less;
+/// instance and the reason. `max_errors` is the number of errors that may still be appended.
+fn push_error(
+    result: u32,
+    counter: u32,
+    count: u64,
+    texts: [&str; 2],
+    max_errors: &mut usize,
+    out: &mut Vec<u8>,
+) {
+    if *max_errors == 0 {
+        return;
+    }
+    *max_errors -= 1;
     push_u32(out, result);
     push_u32(out, counter);
     push_u64(out, count);
-    let texts = texts.map(shortened);
+    let texts = texts.map(truncated);
     texts.iter().for_each(|text| push_u32(out, text.len() as u32));
     texts.iter().for_each(|text| out.extend_from_slice(text.as_bytes()));
     pad_to_8(out);

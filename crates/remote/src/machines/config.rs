@@ -16,7 +16,7 @@ use crate::token::Token;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The path of the file within a configuration folder.
-const FILE: &str = "tachograph/machines.toml";
+const CONFIG_FILE: &str = "tachograph/machines.toml";
 
 /// Why a file of machines cannot be used. The message names the file and the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,14 +50,15 @@ struct Entry {
 
 /// The user's file and the system's file.
 pub(super) fn files_of_user() -> Vec<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let user = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
-    user.map(|folder| folder.join(FILE)).into_iter().chain([file_of_system()]).collect()
+    let path_from =
+        |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = path_from("XDG_CONFIG_HOME").or_else(|| Some(path_from("HOME")?.join(".config")));
+    user.map(|folder| folder.join(CONFIG_FILE)).into_iter().chain([file_of_system()]).collect()
 }
 
 /// The system's file.
 pub(super) fn file_of_system() -> PathBuf {
-    Path::new("/etc").join(FILE)
+    Path::new("/etc").join(CONFIG_FILE)
 }
 
 /// The machines of a file, sorted by name; none if it does not exist.
@@ -70,8 +71,8 @@ pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(&error)),
     }
-    let opened = File::open(file).map_err(|error| failed(&error))?;
-    let metadata = opened.metadata().map_err(|error| failed(&error))?;
+    let open_file = File::open(file).map_err(|error| failed(&error))?;
+    let metadata = open_file.metadata().map_err(|error| failed(&error))?;
     if metadata.mode() & 0o002 != 0 {
         // Other users could change the address to which the token is sent.
         return Err(failed(&format_args!(
@@ -80,7 +81,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
         )));
     }
     let mut text = String::new();
-    opened.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    open_file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(&error))?;
     if text.len() as u64 > MAX_BYTES {
         return Err(failed(&format_args!("longer than {MAX_BYTES} bytes")));
     }
@@ -90,14 +91,20 @@ pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let mut machines = Vec::with_capacity(entries.len());
     for (name, entry) in entries {
-        let machine = entry.machine(&name, file, folder, is_exposed);
+        let machine = entry.into_machine(&name, file, folder, is_exposed);
         machines.push(machine.map_err(|error| failed(&format_args!("'{name}': {error}")))?);
     }
     Ok(machines)
 }
 
 impl Entry {
-    fn machine(self, name: &str, file: &Path, folder: &Path, is_exposed: bool) -> Result<Machine, String> {
+    fn into_machine(
+        self,
+        name: &str,
+        file: &Path,
+        folder: &Path,
+        is_exposed: bool,
+    ) -> Result<Machine, String> {
         let is_valid = |c: char| !c.is_control() && !"\\/@*?\" ".contains(c);
         if name.is_empty() || !name.chars().all(is_valid) {
             return Err("a machine's name has no spaces, and none of \\ / @ * ? \"".to_owned());

@@ -38,11 +38,11 @@ impl Provider for FakeProvider {
 
 /// The clock of the fixture, which a collection reads once.
 #[derive(Clone, Default)]
-pub(crate) struct Times(Arc<AtomicI64>);
+pub(crate) struct FakeTime(Arc<AtomicI64>);
 
 pub(crate) const BOOT: i64 = 133_000_000_000_000_000;
 
-impl Times {
+impl FakeTime {
     pub(crate) fn advance(&self, ticks: i64) {
         self.0.fetch_add(ticks, Ordering::SeqCst);
     }
@@ -64,7 +64,7 @@ fn set(name: &str, guid: Guid, instances: InstanceType, counters: Vec<CounterInf
 }
 
 /// A machine: a set with bases, one with equal names, reserved names and parents, one without instances, one that fails.
-pub(crate) fn machine(times: &Times) -> Arc<Registry> {
+pub(crate) fn machine(times: &FakeTime) -> Arc<Registry> {
     let mut registry = Registry::new("WEB1", times.clock());
     let disk = vec![
         CounterInfo::new(1, "Disk Reads/sec", CounterType::BULK_COUNT),
@@ -78,7 +78,7 @@ pub(crate) fn machine(times: &Times) -> Arc<Registry> {
     let mut keys: Vec<_> =
         keys.into_iter().map(|(name, id)| Arc::new(InstanceKey::new(name, id, 0))).collect();
     keys.push(Arc::new(InstanceKey::new("_Total", 9, 0).reserved()));
-    let why: Arc<str> = "/sys/block/sdb/stat: permission denied".into();
+    let reason: Arc<str> = "/sys/block/sdb/stat: permission denied".into();
     let fill = move |rows: &mut Rows| {
         reads += 3;
         for (index, key) in (0..).zip(&keys) {
@@ -89,7 +89,7 @@ pub(crate) fn machine(times: &Times) -> Arc<Registry> {
             row.set(1, reads * (index + 1));
             row.set_with_base(2, reads * 1_000_003, reads + index);
             match index {
-                1 => row.fail(4, &why),
+                1 => row.fail(4, &reason),
                 2 => row.omit(4),
                 _ => row.set(4, u64::MAX - reads),
             }
@@ -164,11 +164,11 @@ pub(crate) fn agent(registry: &Arc<Registry>) -> Agent {
 /// Changes the body of a response.
 pub(crate) type Change = Box<dyn FnMut(&str, &mut Vec<u8>) + Send>;
 
-/// A transport to an agent in this process. Tests can replace the agent, disconnect it, and change its responses.
+/// The connection between a consumer and an agent in this process. Tests can replace the agent, disconnect it, and change its responses.
 #[derive(Clone)]
-pub(crate) struct Wire(Arc<Mutex<WireState>>);
+pub(crate) struct Network(Arc<Mutex<NetworkState>>);
 
-pub(crate) struct WireState {
+pub(crate) struct NetworkState {
     pub(crate) agent: Option<Arc<Agent>>,
     pub(crate) change: Option<Change>,
     /// Whether the answer to the next exchange is lost.
@@ -176,9 +176,9 @@ pub(crate) struct WireState {
     /// The name of the client, for the agent.
     pub(crate) client: String,
     /// How long the next exchange takes to connect.
-    pub(crate) connecting: Option<Duration>,
+    pub(crate) connect_time: Option<Duration>,
     /// How requests are sent ahead; `None` if they cannot be.
-    pub(crate) ahead: Option<Ahead>,
+    pub(crate) ahead: Option<SentAhead>,
     /// The total sizes of the bodies of requests and of responses, in bytes.
     pub(crate) sent: usize,
     pub(crate) received: usize,
@@ -186,7 +186,7 @@ pub(crate) struct WireState {
 }
 
 /// Requests that are sent ahead.
-pub(crate) struct Ahead {
+pub(crate) struct SentAhead {
     /// Whether the answers never arrive.
     pub(crate) is_silent: bool,
     pub(crate) is_sent: bool,
@@ -194,15 +194,15 @@ pub(crate) struct Ahead {
     pub(crate) report: Box<dyn FnMut(&str) + Send>,
 }
 
-impl Wire {
+impl Network {
     pub(crate) fn to(agent: Agent) -> Self {
         let peer = Peer { machine: "web1".to_owned(), address: "192.0.2.1:7321".to_owned() };
         let agent = Some(Arc::new(agent));
-        let state = WireState {
+        let state = NetworkState {
             agent,
             change: None,
             lose_next: false,
-            connecting: None,
+            connect_time: None,
             ahead: None,
             client: "client".to_owned(),
             sent: 0,
@@ -212,18 +212,18 @@ impl Wire {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    pub(crate) fn with<R>(&self, then: impl FnOnce(&mut WireState) -> R) -> R {
-        then(&mut self.0.lock().expect("no panic in another test thread"))
+    pub(crate) fn with_state<R>(&self, action: impl FnOnce(&mut NetworkState) -> R) -> R {
+        action(&mut self.0.lock().expect("no panic in another test thread"))
     }
 
     pub(crate) fn transport(&self) -> Box<dyn Transport> {
-        let peer = self.with(|state| state.peer.clone());
-        Box::new(TestTransport { wire: self.clone(), peer })
+        let peer = self.with_state(|state| state.peer.clone());
+        Box::new(TestTransport { network: self.clone(), peer })
     }
 }
 
 struct TestTransport {
-    wire: Wire,
+    network: Network,
     peer: Peer,
 }
 
@@ -242,12 +242,12 @@ impl Transport for TestTransport {
         body: &mut Vec<u8>,
         deadline: Instant,
     ) -> Result<Response, ExchangeError> {
-        self.wire.with(|state| {
+        self.network.with_state(|state| {
             state.ahead.iter_mut().for_each(|ahead| ahead.is_sent = false);
-            if state.connecting.is_some_and(|needed| Instant::now() + needed > deadline) {
+            if state.connect_time.is_some_and(|needed| Instant::now() + needed > deadline) {
                 return Err(ExchangeError::TimedOut("connecting"));
             }
-            state.connecting = None;
+            state.connect_time = None;
             let agent = state.agent.clone().ok_or(ExchangeError::Unreachable("no route".to_owned()))?;
             state.sent += request.len();
             let client = &*state.client;
@@ -288,8 +288,8 @@ impl Transport for TestTransport {
     }
 
     fn is_open(&self) -> bool {
-        let is_sent = |state: &WireState| state.ahead.as_ref().is_some_and(|ahead| ahead.is_sent);
-        self.wire.with(|state| state.agent.is_some() && !is_sent(state))
+        let is_sent = |state: &NetworkState| state.ahead.as_ref().is_some_and(|ahead| ahead.is_sent);
+        self.network.with_state(|state| state.agent.is_some() && !is_sent(state))
     }
 
     fn close(&mut self) {}
@@ -299,7 +299,7 @@ impl Transport for TestTransport {
     }
 
     fn send_ahead(&mut self, method: Method, _: &str, _: &[u8]) -> bool {
-        self.wire.with(|state| {
+        self.network.with_state(|state| {
             let Some(ahead) = &mut state.ahead else { return false };
             (ahead.report)(&format!("sends {method:?}"));
             ahead.is_sent = true;
@@ -308,8 +308,8 @@ impl Transport for TestTransport {
     }
 
     fn receive_ahead(&mut self) -> Received {
-        self.wire.with(|state| match &mut state.ahead {
-            Some(Ahead { is_silent: true, .. }) => Received::Part,
+        self.network.with_state(|state| match &mut state.ahead {
+            Some(SentAhead { is_silent: true, .. }) => Received::Part,
             Some(ahead) => {
                 (ahead.report)("receives");
                 Received::Complete

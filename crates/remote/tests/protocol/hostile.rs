@@ -18,7 +18,7 @@ use tachograph_remote::message::{
 };
 use tachograph_remote::{AgentError, difference};
 
-use crate::fixture::{DISK, FakeProvider, SYSTEM, TASKS, Times, Wire, agent, machine};
+use crate::fixture::{DISK, FakeProvider, FakeTime, Network, SYSTEM, TASKS, agent, machine};
 
 fn selections() -> Vec<SetSelection> {
     let selection = |set, counter_ids: &[u32], instances| SetSelection {
@@ -37,7 +37,7 @@ fn selections() -> Vec<SetSelection> {
 /// A frame with missing values, statuses and errors.
 fn frame() -> (Vec<SetSelection>, Vec<u8>) {
     let selections = selections();
-    let agent = agent(&machine(&Times::default()));
+    let agent = agent(&machine(&FakeTime::default()));
     let reply = agent.open("a", &encode_selections(selections.iter())).expect("a query");
     let reply = OpenReply::decode(&reply, selections.len()).expect("a reply");
     assert_eq!(reply.statuses, [0, 0, 0]);
@@ -49,7 +49,7 @@ fn frame() -> (Vec<SetSelection>, Vec<u8>) {
     (selections, frame)
 }
 
-fn decode(frame: &[u8], selections: &[SetSelection]) -> bool {
+fn is_valid_frame(frame: &[u8], selections: &[SetSelection]) -> bool {
     let selections: Vec<_> = selections.iter().collect();
     Frame::new(frame.to_vec(), &selections).is_ok()
 }
@@ -57,17 +57,17 @@ fn decode(frame: &[u8], selections: &[SetSelection]) -> bool {
 #[test]
 fn truncated_frames_are_refused() {
     let (selections, frame) = frame();
-    assert!(decode(&frame, &selections));
+    assert!(is_valid_frame(&frame, &selections));
     for length in 0..frame.len() {
         // The error messages are last; a frame without them is valid.
-        let is_cut_at_errors = decode(&frame[..length], &selections);
+        let is_cut_at_errors = is_valid_frame(&frame[..length], &selections);
         assert!(!is_cut_at_errors || length.is_multiple_of(8) && length > frame.len() - 200, "{length}");
     }
-    assert!(!decode(&[&frame[..], &[0; 4]].concat(), &selections));
-    assert!(!decode(&frame, &selections[1..]));
+    assert!(!is_valid_frame(&[&frame[..], &[0; 4]].concat(), &selections));
+    assert!(!is_valid_frame(&frame, &selections[1..]));
     let mut other = selections.clone();
     other[0].counter_ids.swap(0, 1);
-    assert!(!decode(&frame, &other), "the counters must be those that were selected");
+    assert!(!is_valid_frame(&frame, &other), "the counters must be those that were selected");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn changed_words_do_not_make_a_consumer_panic() {
         ] {
             let mut bytes = frame.clone();
             bytes[offset..offset + 4].copy_from_slice(&changed.to_le_bytes());
-            decode(&bytes, &selections);
+            is_valid_frame(&bytes, &selections);
         }
     }
 }
@@ -105,7 +105,11 @@ fn a_frame_has_a_limited_number_of_reasons() {
     // A reason without texts: the result 0, the counter 1, one value, lengths 0 and 0.
     let reason = [0_u32, 1, 1, 0, 0, 0].map(u32::to_le_bytes).concat();
     for (count, is_valid) in [(0, true), (MAX_ERRORS, true), (MAX_ERRORS + 1, false)] {
-        assert_eq!(decode(&[frame, &reason.repeat(count)].concat(), &selections), is_valid, "{count}");
+        assert_eq!(
+            is_valid_frame(&[frame, &reason.repeat(count)].concat(), &selections),
+            is_valid,
+            "{count}"
+        );
     }
 }
 
@@ -116,7 +120,7 @@ fn times_out_of_range_are_refused() {
     for (offset, number) in [(0, -1), (8, i64::MAX), (48 + 8, -5), (48 + 16, i64::MIN), (48 + 24, 1)] {
         let mut bytes = frame.clone();
         bytes[offset..offset + 8].copy_from_slice(&i64::to_le_bytes(number));
-        assert!(!decode(&bytes, &selections), "{offset}");
+        assert!(!is_valid_frame(&bytes, &selections), "{offset}");
     }
 }
 
@@ -165,7 +169,7 @@ fn invalid_blocks_in_frames_are_refused() {
     ] {
         let mut bytes = frame.clone();
         bytes[48 + offset..48 + offset + 4].copy_from_slice(&changed.to_le_bytes());
-        assert!(!decode(&bytes, &selections), "u32 at {offset:#x} = {changed:#x}");
+        assert!(!is_valid_frame(&bytes, &selections), "u32 at {offset:#x} = {changed:#x}");
     }
 }
 
@@ -175,7 +179,7 @@ type Decode = fn(&[u8]) -> bool;
 #[test]
 fn truncated_messages_are_refused_and_flipped_bits_do_not_panic() {
     let selections = selections();
-    let agent = agent(&machine(&Times::default()));
+    let agent = agent(&machine(&FakeTime::default()));
     let opened = agent.open("a", &encode_selections(selections.iter())).expect("a query");
     let query = OpenReply::decode(&opened, 3).expect("a reply").query;
     let messages: [(&str, Vec<u8>, Decode); 6] = [
@@ -212,24 +216,24 @@ fn truncated_messages_are_refused_and_flipped_bits_do_not_panic() {
 /// If the agent's answer was altered, a collection has values or an error with a reason.
 #[test]
 fn a_consumer_survives_an_agent_that_changes_its_answers() {
-    let times = Times::default();
-    let wire = Wire::to(agent(&machine(&times)));
+    let times = FakeTime::default();
+    let network = Network::to(agent(&machine(&times)));
     let mut state = 12345_u64;
     let mut random = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
     };
     for round in 0..60 {
-        wire.with(|wire| wire.change = None);
-        let remote = RemoteMachine::new("web1", wire.transport());
+        network.with_state(|state| state.change = None);
+        let remote = RemoteMachine::new("web1", network.transport());
         let registry = remote.refresh().expect("the agent answers");
         let mut query = Query::open(&registry, None).expect("a query");
         query.add_path(&PathPattern::parse(r"\PhysicalDisk(*)\*").expect("a path"));
         query.collect();
         let bits: Vec<u64> = (0..2).map(|_| random()).collect();
         let is_cut = round % 3 == 0;
-        wire.with(|wire| {
-            wire.change = Some(Box::new(move |_, body| {
+        network.with_state(|state| {
+            state.change = Some(Box::new(move |_, body| {
                 for bit in &bits {
                     let bit = (*bit % (body.len().max(1) as u64 * 8)) as usize;
                     if let Some(byte) = body.get_mut(bit / 8) {
@@ -247,13 +251,13 @@ fn a_consumer_survives_an_agent_that_changes_its_answers() {
             assert!(!failure.reason.is_empty());
         }
         // A new agent, because each one limits the number of queries.
-        wire.with(|wire| wire.agent = Some(Arc::new(agent(&machine(&times)))));
+        network.with_state(|state| state.agent = Some(Arc::new(agent(&machine(&times)))));
     }
 }
 
 #[test]
 fn a_client_cannot_use_more_than_its_share() {
-    let agent = agent(&machine(&Times::default()));
+    let agent = agent(&machine(&FakeTime::default()));
     let selections = encode_selections(selections()[..1].iter());
     let mut opened = Vec::new();
     loop {
@@ -274,7 +278,7 @@ fn a_client_cannot_use_more_than_its_share() {
 
 #[test]
 fn each_selection_has_its_own_status() {
-    let agent = agent(&machine(&Times::default()));
+    let agent = agent(&machine(&FakeTime::default()));
     let mut wanted = selections();
     wanted.push(SetSelection { set: tachograph_perflib::Guid::from_u128(1), ..wanted[0].clone() });
     wanted.push(SetSelection { counter_ids: vec![1, 99], ..wanted[0].clone() });
@@ -297,7 +301,7 @@ fn each_selection_has_its_own_status() {
 /// Runs the check of the fuzz target on all messages, truncated and with flipped bits.
 #[test]
 fn altered_messages_pass_the_check_of_the_fuzz_target() {
-    let agent = agent(&machine(&Times::default()));
+    let agent = agent(&machine(&FakeTime::default()));
     let wanted = crate::remote_checks::selections();
     let opened = agent.open("a", &encode_selections(wanted.iter())).expect("a query");
     let query = OpenReply::decode(&opened, 2).expect("a reply").query;
@@ -325,7 +329,7 @@ fn altered_messages_pass_the_check_of_the_fuzz_target() {
 
 /// A machine with a set that has too many instances for a frame in its first `large` collections.
 fn machine_with_large_set(large: u32) -> Arc<Registry> {
-    let mut registry = Registry::new("WEB1", Times::default().clock());
+    let mut registry = Registry::new("WEB1", FakeTime::default().clock());
     let mut info = CounterSetInfo::new("Large", LARGE, InstanceType::Multiple);
     info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
     let mut left = large;
@@ -362,13 +366,13 @@ fn a_failed_collection_is_not_a_base() {
         let reply = CollectReply::decode(&collected).expect("a reply");
         let mut frame = Vec::new();
         difference::decode(&[], reply.frame_bytes, reply.differences, &mut frame).expect("a frame");
-        assert!(decode(&frame, std::slice::from_ref(&selection)));
+        assert!(is_valid_frame(&frame, std::slice::from_ref(&selection)));
     }
 }
 
 #[test]
 fn a_query_is_busy_while_it_collects() {
-    let mut registry = Registry::new("WEB1", Times::default().clock());
+    let mut registry = Registry::new("WEB1", FakeTime::default().clock());
     let mut info = CounterSetInfo::new("Slow", LARGE, InstanceType::Single);
     info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
     let ((started, has_started), (resume, gate)) = (channel(), channel());
@@ -400,7 +404,7 @@ fn a_query_is_busy_while_it_collects() {
 
 #[test]
 fn times_outside_frames_are_checked_too() {
-    let agent = agent(&machine(&Times::default()));
+    let agent = agent(&machine(&FakeTime::default()));
     let greeting = agent.greet("a").expect("a reply");
     let instances = agent.instances("a", &DISK.to_bytes()).expect("a reply");
     for (message, offsets) in [(&greeting, &[20, 28][..]), (&instances, &[0, 8, 16])] {
@@ -417,7 +421,7 @@ fn times_outside_frames_are_checked_too() {
 
 #[test]
 fn a_set_without_instances_has_one_row() {
-    let times = Times::default();
+    let times = FakeTime::default();
     // The agent's set has several instances, but the consumer receives its description as a set without instances.
     let mut registry = Registry::new("WEB1", times.clock());
     let mut info = CounterSetInfo::new("Several", LARGE, InstanceType::Multiple);
@@ -430,9 +434,9 @@ fn a_set_without_instances_has_one_row() {
     registry
         .register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
         .expect("a valid set");
-    let wire = Wire::to(agent(&Arc::new(registry)));
-    wire.with(|wire| {
-        wire.change = Some(Box::new(move |path, body| {
+    let network = Network::to(agent(&Arc::new(registry)));
+    network.with_state(|state| {
+        state.change = Some(Box::new(move |path, body| {
             if path == "/agent/v1/sets" {
                 let sets = Sets::decode(body, &mut Vec::new()).expect("sets");
                 let set = ListedSet { info: Arc::new(single.clone()), is_published: false };
@@ -440,7 +444,7 @@ fn a_set_without_instances_has_one_row() {
             }
         }));
     });
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let remote = RemoteMachine::new("web1", network.transport());
     let registry = remote.refresh().expect("the agent answers");
     let mut query = Query::open(&registry, None).expect("a query");
     query.add_path(&PathPattern::parse(r"\Several\*").expect("a path"));
@@ -465,8 +469,8 @@ fn filters_are_bounded_and_repeated_ones_are_dropped() {
 
 #[test]
 fn a_consumer_with_more_filters_than_an_agent_accepts_applies_them_itself() {
-    let wire = Wire::to(agent(&machine(&Times::default())));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&machine(&FakeTime::default())));
+    let remote = RemoteMachine::new("web1", network.transport());
     let registry = remote.refresh().expect("the agent answers");
     let mut query = Query::open(&registry, None).expect("a query");
     let paths =
@@ -486,7 +490,7 @@ fn a_consumer_with_more_filters_than_an_agent_accepts_applies_them_itself() {
 #[test]
 fn the_frames_that_a_consumer_keeps_are_bounded() {
     // Eight queries with frames of 2.5 MB: more than a consumer keeps. For the agent, each query has a different client.
-    let mut registry = Registry::new("WEB1", Times::default().clock());
+    let mut registry = Registry::new("WEB1", FakeTime::default().clock());
     let mut info = CounterSetInfo::new("Large", LARGE, InstanceType::Multiple);
     info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
     let keys: Vec<_> =
@@ -498,17 +502,17 @@ fn the_frames_that_a_consumer_keeps_are_bounded() {
     registry
         .register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
         .expect("a valid set");
-    let wire = Wire::to(agent(&Arc::new(registry)));
+    let network = Network::to(agent(&Arc::new(registry)));
     let (sender, replies) = channel();
-    wire.with(|wire| {
-        wire.change = Some(Box::new(move |path, body| {
+    network.with_state(|state| {
+        state.change = Some(Box::new(move |path, body| {
             if path.ends_with("collect") {
                 let reply = CollectReply::decode(body).expect("a reply");
                 sender.send((reply.base, reply.frame_bytes)).expect("the test receives it");
             }
         }));
     });
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let remote = RemoteMachine::new("web1", network.transport());
     let registry = remote.refresh().expect("the agent answers");
     let mut queries: Vec<_> = (0..8)
         .map(|length| {
@@ -519,7 +523,7 @@ fn the_frames_that_a_consumer_keeps_are_bounded() {
         })
         .collect();
     let mut collect = |index: usize| {
-        wire.with(|wire| wire.client = index.to_string());
+        network.with_state(|state| state.client = index.to_string());
         let query: &mut Query = &mut queries[index];
         query.collect();
         assert_eq!(query.sets()[0].outcome(), Ok(()));

@@ -1,11 +1,11 @@
 //! The protocol between an agent and consumers, without sockets.
 
-mod ahead;
-mod busy;
 mod closing;
 mod fixture;
 mod hostile;
 mod restarts;
+mod sent_ahead;
+mod unresponsive_machine;
 mod values;
 mod vectors;
 

@@ -12,7 +12,7 @@ use tachograph_perflib::{ErrorCode, Guid, Query, Registry, Rows};
 use tachograph_remote::message::{CollectReply, CollectRequest, OpenReply, encode_selections};
 use tachograph_remote::{Agent, AgentOptions, RemoteMachine};
 
-use crate::fixture::{BOOT, DISK, FakeProvider, Times, Wire, agent, machine, random};
+use crate::fixture::{BOOT, DISK, FakeProvider, FakeTime, Network, agent, machine, random};
 
 fn query(registry: &Arc<Registry>) -> Query {
     let mut query = Query::open(registry, None).expect("a query");
@@ -41,33 +41,33 @@ fn outcome_after_retry(query: &mut Query) -> Result<usize, ErrorCode> {
 
 #[test]
 fn a_lost_link_is_an_error_until_it_is_back() {
-    let times = Times::default();
-    let wire = Wire::to(agent(&machine(&times)));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let times = FakeTime::default();
+    let network = Network::to(agent(&machine(&times)));
+    let remote = RemoteMachine::new("web1", network.transport());
     let mut query = query(&remote.refresh().expect("the agent answers"));
     assert_eq!(outcome(&mut query), Ok(4));
-    let agent = wire.with(|wire| wire.agent.take());
+    let agent = network.with_state(|state| state.agent.take());
     assert_eq!(outcome(&mut query), Err(ErrorCode::SERVER_UNAVAILABLE));
     assert!(!remote.is_connected());
     let reason = query.sets()[0].outcome().expect_err("no link").reason.to_string();
     assert!(reason.contains("192.0.2.1:7321") && reason.contains("tacho agent"), "{reason}");
-    wire.with(|wire| wire.agent = agent);
+    network.with_state(|state| state.agent = agent);
     assert_eq!(outcome_after_retry(&mut query), Ok(4));
     assert!(remote.is_connected());
 }
 
 #[test]
 fn callers_without_a_query_see_that_an_agent_is_gone_and_back() {
-    let wire = Wire::to(agent(&machine(&Times::default())));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&machine(&FakeTime::default())));
+    let remote = RemoteMachine::new("web1", network.transport());
     let known = remote.recheck().expect("the agent answers");
-    let gone = wire.with(|wire| wire.agent.take());
+    let gone = network.with_state(|state| state.agent.take());
     // A reply is considered recent for two seconds.
     std::thread::sleep(Duration::from_millis(2100));
     assert!(Arc::ptr_eq(&remote.refresh().expect("no exchange has failed"), &known));
     assert_eq!(remote.recheck().map_err(|failure| failure.code).err(), Some(ErrorCode::SERVER_UNAVAILABLE));
     // The sets of another agent are read. They are equal, so the registry stays the same object.
-    wire.with(|wire| wire.agent = Some(Arc::new(agent(&machine(&Times::default())))));
+    network.with_state(|state| state.agent = Some(Arc::new(agent(&machine(&FakeTime::default())))));
     let until = Instant::now() + Duration::from_secs(5);
     let back = loop {
         match remote.recheck() {
@@ -80,18 +80,18 @@ fn callers_without_a_query_see_that_an_agent_is_gone_and_back() {
 
 #[test]
 fn a_restarted_agent_gets_the_selections_again_after_one_sample_without_values() {
-    let times = Times::default();
+    let times = FakeTime::default();
     times.advance(10);
     let registry = machine(&times);
-    let wire = Wire::to(agent(&registry));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&registry));
+    let remote = RemoteMachine::new("web1", network.transport());
     let known = remote.refresh().expect("the agent answers");
-    let (mut one, mut other) = (query(&known), query(&known));
-    other.add_path(&PathPattern::parse(r"\System\*").expect("a path"));
-    assert_eq!((outcome(&mut one), outcome(&mut other)), (Ok(4), Ok(4)));
-    wire.with(|wire| wire.agent = Some(Arc::new(agent(&registry))));
+    let (mut first_query, mut second_query) = (query(&known), query(&known));
+    second_query.add_path(&PathPattern::parse(r"\System\*").expect("a path"));
+    assert_eq!((outcome(&mut first_query), outcome(&mut second_query)), (Ok(4), Ok(4)));
+    network.with_state(|state| state.agent = Some(Arc::new(agent(&registry))));
     // Each query has a gap, so that totals from before the restart are not paired with those from after it.
-    for query in [&mut one, &mut other] {
+    for query in [&mut first_query, &mut second_query] {
         assert_eq!(outcome(query), Err(ErrorCode::NO_DATA));
         assert_eq!(outcome(query), Ok(4));
     }
@@ -99,7 +99,7 @@ fn a_restarted_agent_gets_the_selections_again_after_one_sample_without_values()
 
 #[test]
 fn a_lost_answer_is_not_collected_twice() {
-    let times = Times::default();
+    let times = FakeTime::default();
     let agent = agent(&machine(&times));
     let selection = tachograph_perflib::SetSelection {
         set: DISK,
@@ -128,21 +128,21 @@ fn a_lost_answer_is_not_collected_twice() {
 
 #[test]
 fn the_sample_after_a_lost_answer_has_values() {
-    let times = Times::default();
-    let wire = Wire::to(agent(&machine(&times)));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let times = FakeTime::default();
+    let network = Network::to(agent(&machine(&times)));
+    let remote = RemoteMachine::new("web1", network.transport());
     let mut query = query(&remote.refresh().expect("the agent answers"));
     assert_eq!(outcome(&mut query), Ok(4));
-    wire.with(|wire| wire.lose_next = true);
+    network.with_state(|state| state.lose_next = true);
     assert_eq!(outcome(&mut query), Err(ErrorCode::TIMEOUT));
     assert_eq!(outcome_after_retry(&mut query), Ok(4));
 }
 
 /// The sets of a machine, and the set `Shop`.
-fn with_shop(first: &Arc<Registry>, times: &Times) -> Registry {
-    let mut more = Registry::new("WEB1", times.clock());
+fn with_shop(first: &Arc<Registry>, times: &FakeTime) -> Registry {
+    let mut registry = Registry::new("WEB1", times.clock());
     for info in first.counter_sets() {
-        assert!(more.share_from(first, info));
+        assert!(registry.share_from(first, info));
     }
     let mut info = CounterSetInfo::new("Shop", Guid::from_u128(0x5409), InstanceType::Single);
     info.counters.push(CounterInfo::new(1, "Orders/sec", CounterType::BULK_COUNT));
@@ -150,22 +150,23 @@ fn with_shop(first: &Arc<Registry>, times: &Times) -> Registry {
         rows.push(&Arc::default()).set(1, 5);
         Ok(())
     };
-    more.register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
+    registry
+        .register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
         .expect("a valid set");
-    more
+    registry
 }
 
 #[test]
 fn a_restarted_agent_with_other_sets_is_read_again() {
-    let times = Times::default();
+    let times = FakeTime::default();
     let first = machine(&times);
-    let wire = Wire::to(agent(&first));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&first));
+    let remote = RemoteMachine::new("web1", network.transport());
     let mut query = query(&remote.refresh().expect("the agent answers"));
     assert_eq!(outcome(&mut query), Ok(4));
     // Both agents begin with the same generation.
-    let more = Arc::new(with_shop(&first, &times));
-    wire.with(|wire| wire.agent = Some(Arc::new(agent(&more))));
+    let registry_with_shop = Arc::new(with_shop(&first, &times));
+    network.with_state(|state| state.agent = Some(Arc::new(agent(&registry_with_shop))));
     assert_eq!(outcome(&mut query), Err(ErrorCode::NO_DATA));
     assert!(remote.refresh().expect("the agent answers").find("Shop").is_some());
     assert_eq!(outcome(&mut query), Ok(4));
@@ -185,11 +186,11 @@ fn changing_agent(now: &Arc<Mutex<Arc<Registry>>>) -> Agent {
 
 #[test]
 fn a_set_that_appears_some_time_after_a_restart_is_collected_again() {
-    let times = Times::default();
+    let times = FakeTime::default();
     let first = machine(&times);
-    let more = Arc::new(with_shop(&first, &times));
-    let wire = Wire::to(agent(&more));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let registry_with_shop = Arc::new(with_shop(&first, &times));
+    let network = Network::to(agent(&registry_with_shop));
+    let remote = RemoteMachine::new("web1", network.transport());
     let mut query = query(&remote.refresh().expect("the agent answers"));
     query.add_path(&PathPattern::parse(r"\Shop\*").expect("a path"));
     assert_eq!(outcome(&mut query), Ok(4));
@@ -197,14 +198,14 @@ fn a_set_that_appears_some_time_after_a_restart_is_collected_again() {
     // The application that publishes the set starts after the agent.
     let now = Arc::new(Mutex::new(Arc::clone(&first)));
     let restarted = Arc::new(changing_agent(&now));
-    wire.with(|wire| wire.agent = Some(Arc::clone(&restarted)));
+    network.with_state(|state| state.agent = Some(Arc::clone(&restarted)));
     assert_eq!(outcome(&mut query), Err(ErrorCode::NO_DATA));
     let mut shop = || {
         assert_eq!(outcome(&mut query), Ok(4));
         query.sets()[1].outcome().map_err(|failure| failure.code)
     };
     assert_eq!(shop(), Err(ErrorCode::GUID_NOT_FOUND));
-    *now.lock().expect("no panic") = more;
+    *now.lock().expect("no panic") = registry_with_shop;
     // The agent checks its sets every two seconds.
     let until = Instant::now() + Duration::from_secs(10);
     while shop().is_err() {
@@ -216,11 +217,11 @@ fn a_set_that_appears_some_time_after_a_restart_is_collected_again() {
 
 #[test]
 fn a_consumer_that_ends_closes_its_queries() {
-    let agent = Arc::new(agent(&machine(&Times::default())));
+    let agent = Arc::new(agent(&machine(&FakeTime::default())));
     for _ in 0..2 {
-        let wire = Wire::to(crate::fixture::agent(&machine(&Times::default())));
-        wire.with(|wire| wire.agent = Some(Arc::clone(&agent)));
-        let remote = RemoteMachine::new("web1", wire.transport());
+        let network = Network::to(crate::fixture::agent(&machine(&FakeTime::default())));
+        network.with_state(|state| state.agent = Some(Arc::clone(&agent)));
+        let remote = RemoteMachine::new("web1", network.transport());
         let mut query = query(&remote.refresh().expect("the agent answers"));
         assert_eq!(outcome(&mut query), Ok(4));
         assert_eq!(agent.open_queries(), 1);
@@ -231,17 +232,17 @@ fn a_consumer_that_ends_closes_its_queries() {
 
 #[test]
 fn sets_that_appear_are_found_and_known_sets_are_kept() {
-    let times = Times::default();
+    let times = FakeTime::default();
     let first = machine(&times);
     let now = Arc::new(Mutex::new(Arc::clone(&first)));
-    let wire = Wire::to(changing_agent(&now));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(changing_agent(&now));
+    let remote = RemoteMachine::new("web1", network.transport());
     let known = remote.refresh().expect("the agent answers");
     let mut query = query(&known);
     assert_eq!(outcome(&mut query), Ok(4));
 
-    let more = with_shop(&first, &times);
-    *now.lock().expect("no panic") = Arc::new(more);
+    let registry_with_shop = with_shop(&first, &times);
+    *now.lock().expect("no panic") = Arc::new(registry_with_shop);
     // The agent checks its sets every two seconds, and its answers show whether they have changed.
     let until = Instant::now() + Duration::from_secs(10);
     let refreshed = loop {
@@ -263,10 +264,10 @@ fn sets_that_appear_are_found_and_known_sets_are_kept() {
 
 #[test]
 fn the_boot_time_of_a_rebooted_machine_is_read_from_its_frames() {
-    let times = Times::default();
+    let times = FakeTime::default();
     times.advance(10);
     let registry = machine(&times);
-    let started = |boot_time| {
+    let agent_booted_at = |boot_time| {
         let registry = Arc::clone(&registry);
         Agent::new(AgentOptions {
             registry: Arc::new(move || Arc::clone(&registry)),
@@ -276,13 +277,13 @@ fn the_boot_time_of_a_rebooted_machine_is_read_from_its_frames() {
             random,
         })
     };
-    let wire = Wire::to(started(FileTime(BOOT)));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent_booted_at(FileTime(BOOT)));
+    let remote = RemoteMachine::new("web1", network.transport());
     let known = remote.refresh().expect("the agent answers");
     let mut query = query(&known);
     assert_eq!(outcome(&mut query), Ok(4));
     assert_eq!((remote.boot_time(), known.clock().boot_time()), (FileTime(BOOT), FileTime(BOOT)));
-    wire.with(|wire| wire.agent = Some(Arc::new(started(FileTime(BOOT + 77)))));
+    network.with_state(|state| state.agent = Some(Arc::new(agent_booted_at(FileTime(BOOT + 77)))));
     assert_eq!(outcome(&mut query), Err(ErrorCode::NO_DATA));
     assert_eq!(outcome(&mut query), Ok(4));
     // Only the frame contains the new boot time.
@@ -291,13 +292,13 @@ fn the_boot_time_of_a_rebooted_machine_is_read_from_its_frames() {
 
 #[test]
 fn a_machine_that_connects_too_slowly_for_a_collection_is_connected_by_a_refresh() {
-    let wire = Wire::to(agent(&machine(&Times::default())));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&machine(&FakeTime::default())));
+    let remote = RemoteMachine::new("web1", network.transport());
     let known = remote.refresh().expect("the agent answers");
     let mut query = query(&known);
     assert_eq!(outcome(&mut query), Ok(4));
     // Connecting takes longer than a collection waits.
-    wire.with(|wire| wire.connecting = Some(Duration::from_secs(2)));
+    network.with_state(|state| state.connect_time = Some(Duration::from_secs(2)));
     assert_eq!(outcome(&mut query), Err(ErrorCode::TIMEOUT));
     let until = Instant::now() + Duration::from_secs(10);
     while remote.refresh().is_err() {

@@ -9,7 +9,7 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType
 use tachograph_perflib::{ErrorCode, InstanceKey, Query, Registry, Rows, Timestamps};
 use tachograph_remote::RemoteMachine;
 
-use crate::fixture::{BROKEN, DISK, FakeProvider, SYSTEM, TASKS, Times, Wire, agent, machine};
+use crate::fixture::{BROKEN, DISK, FakeProvider, FakeTime, Network, SYSTEM, TASKS, agent, machine};
 
 /// The rows of all sets of a query, their errors and the times.
 type Collected = (
@@ -30,7 +30,7 @@ fn collect(query: &mut Query) -> Collected {
     (at, sets.collect())
 }
 
-fn with_paths(registry: &Arc<Registry>, paths: &[&str]) -> Query {
+fn query_with_paths(registry: &Arc<Registry>, paths: &[&str]) -> Query {
     let mut query = Query::open(registry, None).expect("a query");
     for path in paths {
         let matches = query.add_path(&PathPattern::parse(path).expect("a path"));
@@ -40,18 +40,18 @@ fn with_paths(registry: &Arc<Registry>, paths: &[&str]) -> Query {
 }
 
 /// The same machine twice: read directly, and through an agent.
-fn twins() -> (Times, Arc<Registry>, Wire, RemoteMachine, Arc<Registry>) {
-    let times = Times::default();
+fn local_and_remote() -> (FakeTime, Arc<Registry>, Network, RemoteMachine, Arc<Registry>) {
+    let times = FakeTime::default();
     times.advance(5_000_000);
-    let wire = Wire::to(agent(&machine(&times)));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&machine(&times)));
+    let remote = RemoteMachine::new("web1", network.transport());
     let registry = remote.refresh().expect("the agent answers");
-    (times.clone(), machine(&times), wire, remote, registry)
+    (times.clone(), machine(&times), network, remote, registry)
 }
 
 #[test]
 fn registrations_match_the_machine() {
-    let (_, local, _, remote, registry) = twins();
+    let (_, local, _, remote, registry) = local_and_remote();
     assert_eq!(&**registry.machine(), "web1");
     let sets: Vec<_> = registry.counter_sets().collect();
     assert!(sets.iter().copied().eq(local.counter_sets()), "{sets:#?}");
@@ -82,8 +82,8 @@ fn samples_match_the_machine() {
         &[r"\Process(bash)\*", r"\Process(nobody)\*"],
         &[r"\Process(bash/0/1)\*"],
     ] {
-        let (times, local, _, _remote, registry) = twins();
-        let (mut expected, mut found) = (with_paths(&local, paths), with_paths(&registry, paths));
+        let (times, local, _, _remote, registry) = local_and_remote();
+        let (mut expected, mut found) = (query_with_paths(&local, paths), query_with_paths(&registry, paths));
         for _ in 0..5 {
             times.advance(10_000_001);
             assert_eq!(collect(&mut found), collect(&mut expected), "{paths:?}");
@@ -93,7 +93,7 @@ fn samples_match_the_machine() {
 
 #[test]
 fn blocks_match_the_machine() {
-    let (times, local, _, _remote, registry) = twins();
+    let (times, local, _, _remote, registry) = local_and_remote();
     let mut identifiers = vec![
         Identifier::new(DISK, "*"),
         Identifier { counter_id: Some(2), ..Identifier::new(DISK, "sdb") },
@@ -122,18 +122,18 @@ fn blocks_match_the_machine() {
 
 #[test]
 fn unchanged_counters_take_no_bytes_and_others_few() {
-    let (times, _, wire, _remote, registry) = twins();
-    let mut query = with_paths(&registry, &[r"\PhysicalDisk(*)\*", r"\System\*"]);
+    let (times, _, network, _remote, registry) = local_and_remote();
+    let mut query = query_with_paths(&registry, &[r"\PhysicalDisk(*)\*", r"\System\*"]);
     collect(&mut query);
     let values: usize = query.sets().iter().map(|set| set.rows().all_values().len()).sum();
     assert_eq!(values, 4 * 4 + 2);
-    let before = wire.with(|wire| (wire.sent, wire.received));
+    let before = network.with_state(|state| (state.sent, state.received));
     for _ in 0..10 {
         times.advance(10_000_000);
         assert!(query.sets().iter().all(|set| set.outcome().is_ok()));
         collect(&mut query);
     }
-    let (sent, received) = wire.with(|wire| (wire.sent - before.0, wire.received - before.1));
+    let (sent, received) = network.with_state(|state| (state.sent - before.0, state.received - before.1));
     assert_eq!(sent, 10 * 16);
     // 40 bytes for the header; less than 4 bytes for each value.
     assert!(received < 10 * (40 + 4 * values), "{received} bytes");
@@ -141,10 +141,10 @@ fn unchanged_counters_take_no_bytes_and_others_few() {
 
 #[test]
 fn two_queries_do_not_disturb_each_other() {
-    let (times, local, _, _remote, registry) = twins();
+    let (times, local, _, _remote, registry) = local_and_remote();
     let (one, other) = ([r"\PhysicalDisk(*)\Queue Length"], [r"\PhysicalDisk(sda)\*"]);
-    let (mut first, mut second) = (with_paths(&registry, &one), with_paths(&registry, &other));
-    let mut expected = with_paths(&local, &one);
+    let (mut first, mut second) = (query_with_paths(&registry, &one), query_with_paths(&registry, &other));
+    let mut expected = query_with_paths(&local, &one);
     for _ in 0..3 {
         times.advance(10_000_000);
         assert_eq!(collect(&mut first), collect(&mut expected));
@@ -155,7 +155,7 @@ fn two_queries_do_not_disturb_each_other() {
 }
 
 /// A set whose list of instances changes with each collection, because the clock decides which instances exist.
-fn changing(times: &Times) -> Arc<Registry> {
+fn registry_with_changing_instances(times: &FakeTime) -> Arc<Registry> {
     let mut registry = Registry::new("WEB1", times.clock());
     let mut info = CounterSetInfo::new("Process", TASKS, InstanceType::Multiple);
     info.counters =
@@ -185,33 +185,33 @@ fn changing(times: &Times) -> Arc<Registry> {
 
 #[test]
 fn instances_that_start_and_end_take_few_bytes() {
-    let times = Times::default();
+    let times = FakeTime::default();
     times.advance(1_000_000_000);
-    let wire = Wire::to(agent(&changing(&times)));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&registry_with_changing_instances(&times)));
+    let remote = RemoteMachine::new("web1", network.transport());
     let registry = remote.refresh().expect("the agent answers");
-    let local = changing(&times);
+    let local = registry_with_changing_instances(&times);
     let (mut found, mut expected) =
-        (with_paths(&registry, &[r"\Process(*)\*"]), with_paths(&local, &[r"\Process(*)\*"]));
+        (query_with_paths(&registry, &[r"\Process(*)\*"]), query_with_paths(&local, &[r"\Process(*)\*"]));
     assert_eq!(collect(&mut found), collect(&mut expected));
-    let before = wire.with(|wire| wire.received);
+    let before = network.with_state(|state| state.received);
     for _ in 0..10 {
         times.advance(10_000_000);
         assert_eq!(collect(&mut found), collect(&mut expected));
     }
-    let received = wire.with(|wire| wire.received) - before;
+    let received = network.with_state(|state| state.received) - before;
     let values = 10 * 300 * 5;
     assert!(received < 2 * values, "{received} bytes for {values} values");
 }
 
 #[test]
 fn samples_have_the_configured_name_not_the_agents() {
-    let times = Times::default();
+    let times = FakeTime::default();
     let mut registry = Registry::new("another machine", times.clock());
     let known = machine(&times);
     known.counter_sets().for_each(|info| assert!(registry.share_from(&known, info)));
-    let wire = Wire::to(agent(&Arc::new(registry)));
-    let remote = RemoteMachine::new("web1", wire.transport());
+    let network = Network::to(agent(&Arc::new(registry)));
+    let remote = RemoteMachine::new("web1", network.transport());
     let registry = remote.refresh().expect("the agent answers");
     assert_eq!((&**registry.machine(), &**remote.name()), ("web1", "web1"));
     assert_eq!(remote.other_name().as_deref(), Some("another machine"));

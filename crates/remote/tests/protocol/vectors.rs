@@ -11,12 +11,12 @@ use tachograph_remote::message::CollectReply;
 use tachograph_remote::{RemoteMachine, difference};
 
 use crate::blocks_vectors::{A, B, C, E};
-use crate::fixture::{BOOT, FakeProvider, Times, Wire, agent};
+use crate::fixture::{BOOT, FakeProvider, FakeTime, Network, agent};
 use crate::reference_cases::{Change, REFERENCE_CASES, changed};
 
 /// A machine whose only set has the counters and instances of the block E.
 fn machine() -> Arc<Registry> {
-    let mut registry = Registry::new("WEB1", Times::default().clock());
+    let mut registry = Registry::new("WEB1", FakeTime::default().clock());
     let mut info = CounterSetInfo::new("Processors", Guid::from_u128(0xE), InstanceType::Multiple);
     info.counters.push(CounterInfo::new(0, "% Idle Time", CounterType::TIMER_100NS));
     info.counters.push(CounterInfo::new(3, "Interrupts", CounterType::RAWCOUNT));
@@ -46,19 +46,19 @@ fn frame(block: &[u8], instances: usize) -> Vec<u8> {
 }
 
 /// The rows of a set: the name and the numbers of each instance; `None` for a number that cannot be read.
-type Named = Vec<(String, [Option<i64>; 2])>;
+type NamedRows = Vec<(String, [Option<i64>; 2])>;
 
 /// Collects from an agent that sends this frame.
-fn collect(frame: Vec<u8>) -> Result<Named, Failure> {
-    let wire = Wire::to(agent(&machine()));
-    let remote = RemoteMachine::new("web1", wire.transport());
+fn collect(frame: Vec<u8>) -> Result<NamedRows, Failure> {
+    let network = Network::to(agent(&machine()));
+    let remote = RemoteMachine::new("web1", network.transport());
     let registry = remote.refresh().expect("the agent answers");
     let mut query = Query::open(&registry, None).expect("a query");
     query.add_path(&PathPattern::parse(r"\Processors(*)\*").expect("a path"));
     query.collect();
     assert_eq!(query.sets()[0].outcome(), Ok(()), "the agent's own frame is valid");
-    wire.with(|wire| {
-        wire.change = Some(Box::new(move |path, body| {
+    network.with_state(|state| {
+        state.change = Some(Box::new(move |path, body| {
             if path.ends_with("/collect") {
                 let reply = CollectReply::decode(body).expect("a reply");
                 let reply = CollectReply { base: 0, frame_bytes: frame.len(), differences: &[], ..reply };
@@ -91,14 +91,14 @@ fn with_frequency(mut block: Vec<u8>) -> Vec<u8> {
     block
 }
 
-fn collect_changed(block: &str, changes: &[Change]) -> Result<Named, Failure> {
+fn collect_changed(block: &str, changes: &[Change]) -> Result<NamedRows, Failure> {
     let instances = if block == E { 2 } else { 0 };
     collect(frame(&with_frequency(changed(block, changes)), instances))
 }
 
 const VALUES: [Option<i64>; 2] = [Some(4_903_144_765_625), Some(574_088_259)];
 
-fn named(first: &str, values: [Option<i64>; 2]) -> Result<Named, Failure> {
+fn named(first: &str, values: [Option<i64>; 2]) -> Result<NamedRows, Failure> {
     Ok(vec![(first.to_owned(), values), ("0,_Total".to_owned(), VALUES)])
 }
 

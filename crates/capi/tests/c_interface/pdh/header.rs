@@ -6,7 +6,7 @@ use std::process::Command;
 use tachograph_pdh::PdhStatus;
 
 use crate::compiler::{compiler, source, succeed};
-use crate::library::{built, crate_folder};
+use crate::library::{built_library, crate_folder};
 
 /// Every C and C++ standard that pdh.h supports.
 const STANDARDS: [&str; 6] = ["c11", "c17", "c++11", "c++14", "c++17", "c++20"];
@@ -69,7 +69,7 @@ pub(crate) fn declared() -> BTreeSet<String> {
 }
 
 fn symbols(arguments: &[&str], extension: &str) -> BTreeSet<String> {
-    let symbols = succeed(Command::new("nm").args(arguments).arg(built(extension)));
+    let symbols = succeed(Command::new("nm").args(arguments).arg(built_library(extension)));
     let names = symbols.lines().filter_map(|line| line.rsplit(' ').next());
     names.filter(|name| name.starts_with("Pdh")).map(str::to_owned).collect()
 }

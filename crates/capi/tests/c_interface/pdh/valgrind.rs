@@ -3,17 +3,11 @@
 use std::process::Command;
 
 use super::programs::log_for;
-use crate::compiler::{Link, Program, output};
-
-/// Whether valgrind is installed.
-fn is_installed() -> bool {
-    Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
-}
+use crate::compiler::{Link, Program, is_installed, output};
 
 #[test]
 fn valgrind_finds_neither_errors_nor_leaks() {
-    if !is_installed() {
-        eprintln!("skipped: valgrind is not installed");
+    if !is_installed("valgrind") {
         return;
     }
     for name in ["pdh_arguments.c", "pdh_read.c", "pdh_sizes.c"] {

@@ -12,7 +12,7 @@ use crate::Fingerprint;
 
 const MOMENT: Duration = Duration::from_millis(30);
 
-fn soon() -> Instant {
+fn deadline() -> Instant {
     Instant::now() + Duration::from_secs(10)
 }
 
@@ -45,12 +45,12 @@ fn a_connection_that_the_agent_closed_is_not_open() {
         stream
     });
     let mut body = Vec::new();
-    let response = transport.exchange(Method::Get, "/agent/v1", &[], &mut body, soon());
+    let response = transport.exchange(Method::Get, "/agent/v1", &[], &mut body, deadline());
     assert_eq!((response, &*body), (Ok(Response { status: 200 }), &b"ok"[..]));
     let stream = agent.join().expect("no panic");
     assert!(transport.is_open());
     drop(stream);
-    let until = soon();
+    let until = deadline();
     while transport.is_open() {
         assert!(Instant::now() < until, "the connection was closed");
         std::thread::yield_now();
@@ -79,17 +79,17 @@ fn a_late_answer_is_returned_only_for_its_own_request() {
         let outcome = transport.exchange(Method::Get, path, &[], &mut body, until);
         (outcome.map(|response| response.status), String::from_utf8_lossy(&body).into_owned())
     };
-    let late = |outcome: (Result<u16, ExchangeError>, String)| {
+    let assert_timed_out = |outcome: (Result<u16, ExchangeError>, String)| {
         assert!(matches!(outcome.0, Err(ExchangeError::TimedOut(_))), "{outcome:?}");
     };
-    late(exchange("/one", Instant::now() + MOMENT));
+    assert_timed_out(exchange("/one", Instant::now() + MOMENT));
     allow.send(()).expect("the agent waits");
     // The request is not sent again.
-    assert_eq!(exchange("/one", soon()), (Ok(200), "/one".to_owned()));
-    late(exchange("/two", Instant::now() + MOMENT));
+    assert_eq!(exchange("/one", deadline()), (Ok(200), "/one".to_owned()));
+    assert_timed_out(exchange("/two", Instant::now() + MOMENT));
     allow.send(()).expect("the agent waits");
     allow.send(()).expect("the agent waits");
-    assert_eq!(exchange("/three", soon()), (Ok(200), "/three".to_owned()));
+    assert_eq!(exchange("/three", deadline()), (Ok(200), "/three".to_owned()));
     assert_eq!(agent.join().expect("no panic"), ["/one", "/two", "/three"]);
 }
 
@@ -114,12 +114,12 @@ fn a_request_can_be_sent_ahead() {
     });
     let mut body = Vec::new();
     allow.send(()).expect("the agent waits");
-    assert!(transport.exchange(Method::Get, "/one", &[], &mut body, soon()).is_ok());
+    assert!(transport.exchange(Method::Get, "/one", &[], &mut body, deadline()).is_ok());
     assert!(transport.send_ahead(Method::Get, "/two", &[]) && transport.descriptor().is_some());
     assert_eq!(transport.receive_ahead(), Received::Part);
     assert!(!transport.send_ahead(Method::Get, "/three", &[]), "the answer to the last request comes first");
     allow.send(()).expect("the agent waits");
-    let until = soon();
+    let until = deadline();
     while transport.receive_ahead() == Received::Part {
         assert!(Instant::now() < until, "the answer arrives");
     }
@@ -129,7 +129,7 @@ fn a_request_can_be_sent_ahead() {
     assert_eq!((outcome, &*body), (Ok(Response { status: 200 }), &b"/two"[..]));
     assert_eq!(transport.receive_ahead(), Received::Broken);
     allow.send(()).expect("the agent waits");
-    assert!(transport.exchange(Method::Get, "/three", &[], &mut body, soon()).is_ok());
+    assert!(transport.exchange(Method::Get, "/three", &[], &mut body, deadline()).is_ok());
     assert_eq!(agent.join().expect("no panic"), ["/one", "/two", "/three"]);
 }
 
@@ -149,7 +149,7 @@ fn a_connection_without_an_answer_is_abandoned() {
     let outcome = transport.exchange(Method::Get, "/one", &[], &mut body, Instant::now() + MOMENT);
     assert!(matches!(outcome, Err(ExchangeError::TimedOut(_))), "{outcome:?}");
     // This exchange abandons the first connection, and uses another one.
-    let outcome = transport.exchange(Method::Get, "/two", &[], &mut body, soon());
+    let outcome = transport.exchange(Method::Get, "/two", &[], &mut body, deadline());
     assert_eq!((outcome, &*body), (Ok(Response { status: 200 }), &b"ok"[..]));
     assert!(agent.join().expect("no panic").starts_with("GET /two "));
 }
@@ -191,7 +191,7 @@ fn a_handshake_that_takes_several_exchanges_succeeds() {
         assert!(listener.accept().is_err(), "the connection is the only one");
     });
     let mut body = Vec::new();
-    let until = soon();
+    let until = deadline();
     let mut exchanges = 0;
     loop {
         exchanges += 1;

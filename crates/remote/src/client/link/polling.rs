@@ -5,7 +5,7 @@ use std::sync::TryLockError;
 use std::time::Instant;
 
 use super::{Link, Session};
-use crate::client::connection::MAX_NOW_RESPONSE;
+use crate::client::connection::MAX_POLLED_RESPONSE;
 use crate::client::transport::{Method, Received};
 use crate::message::CollectRequest;
 
@@ -23,9 +23,12 @@ impl Link {
         self.with_free_session(|session| session.transport.receive_ahead()).unwrap_or(Received::Part)
     }
 
-    /// Calls `then` with the socket of the open connection; `None` without one, or while another thread uses it.
-    pub(in crate::client) fn with_descriptor<R>(&self, then: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
-        self.with_free_session(|session| session.transport.descriptor().map(then)).flatten()
+    /// Calls `action` with the socket of the open connection; `None` without one, or while another thread uses it.
+    pub(in crate::client) fn with_descriptor<R>(
+        &self,
+        action: impl FnOnce(BorrowedFd<'_>) -> R,
+    ) -> Option<R> {
+        self.with_free_session(|session| session.transport.descriptor().map(action)).flatten()
     }
 
     /// Closes the queries at the agent without waiting. Returns whether an answer is outstanding; if so, this must be called
@@ -34,15 +37,15 @@ impl Link {
         self.with_free_session(Session::poll_close).unwrap_or(false)
     }
 
-    /// Calls `then`, unless another thread is exchanging messages, or the process was forked. After a fork, the next exchange
+    /// Calls `action`, unless another thread is exchanging messages, or the process was forked. After a fork, the next exchange
     /// resets the session.
-    fn with_free_session<R>(&self, then: impl FnOnce(&mut Session) -> R) -> Option<R> {
+    fn with_free_session<R>(&self, action: impl FnOnce(&mut Session) -> R) -> Option<R> {
         let mut session = match self.session.try_lock() {
             Ok(session) => session,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        (session.process == std::process::id()).then(|| then(&mut session))
+        (session.process_id == std::process::id()).then(|| action(&mut session))
     }
 }
 
@@ -53,19 +56,20 @@ impl Session {
             return false;
         };
         // Decoding a large frame would delay the other machines that this thread serves.
-        let is_large = query.held.as_ref().is_some_and(|(_, frame)| frame.bytes().len() > MAX_NOW_RESPONSE);
-        if self.failed.is_some() || is_large {
+        let is_large =
+            query.held.as_ref().is_some_and(|(_, frame)| frame.bytes().len() > MAX_POLLED_RESPONSE);
+        if self.last_failure.is_some() || is_large {
             return false;
         }
-        let request = CollectRequest { number: self.number + 1, held: query.held_number() };
+        let request = CollectRequest { number: self.last_number + 1, held: query.held_number() };
         self.transport.send_ahead(Method::Post, &query.collect_path, &request.encode())
     }
 
     fn poll_close(&mut self) -> bool {
-        if let Some(path) = self.closing.take() {
+        if let Some(path) = self.closing_path.take() {
             match self.transport.receive_ahead() {
                 Received::Part | Received::More => {
-                    self.closing = Some(path);
+                    self.closing_path = Some(path);
                     return true;
                 }
                 // The answer has arrived, so this does not wait.
@@ -78,11 +82,11 @@ impl Session {
         }
         let Some(query) = self.queries.pop() else { return false };
         // The request is sent only over an open connection on which no earlier answer is outstanding.
-        if self.failed.is_some() || !self.transport.send_ahead(Method::Delete, &query.path, &[]) {
+        if self.last_failure.is_some() || !self.transport.send_ahead(Method::Delete, &query.path, &[]) {
             self.queries.clear();
             return false;
         }
-        self.closing = Some(query.path);
+        self.closing_path = Some(query.path);
         true
     }
 }

@@ -1,11 +1,11 @@
 /* The fake machine in the library that is built for tests: see tachograph-cpi. */
-#ifndef MADE_H
-#define MADE_H
+#ifndef FAKE_MACHINE_H
+#define FAKE_MACHINE_H
 #include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
-int TachoMadeMachine(uint32_t processors);
+int TachoUseFakeMachine(uint32_t processors);
 #ifdef __cplusplus
 }
 #endif

@@ -15,28 +15,28 @@ pub(super) fn check_statuses(bytes: &[u8], begin: usize, results: usize) -> Resu
     if !(bytes.len() - begin).is_multiple_of(STATUS_BYTES) {
         return Err(reader.invalid(0, "statuses of 16 bytes"));
     }
-    let mut last = None;
+    let mut previous = None;
     while !reader.is_at_end() {
         let position = (reader.u32()?, reader.u32()?);
         let status = Status(reader.u32()?);
         reader.u32()?;
-        if position.0 as usize >= results || last >= Some(position) || status.is_good() {
+        if position.0 as usize >= results || previous >= Some(position) || status.is_good() {
             return Err(reader.invalid(STATUS_BYTES, "an error status, in the order of the values"));
         }
-        last = Some(position);
+        previous = Some(position);
     }
     Ok(())
 }
 
 /// Reads the statuses of one result's missing values, in order.
-pub(super) struct Statuses<'a> {
+pub(super) struct StatusReader<'a> {
     result: usize,
     reader: Reader<'a>,
     /// The next result, value and status.
     next: Option<(usize, usize, Status)>,
 }
 
-impl<'a> Statuses<'a> {
+impl<'a> StatusReader<'a> {
     /// The statuses of a result, among those in `bytes`.
     pub(super) fn new(bytes: &'a [u8], result: usize) -> Self {
         let mut reader = Reader::new(bytes);
@@ -58,8 +58,8 @@ impl<'a> Statuses<'a> {
 
     /// The status that the value with this index has if it is missing. Calls must be in ascending order of values.
     pub(super) fn status(&mut self, value: usize) -> Status {
-        while let Some((result, known, status)) = self.next {
-            match (result, known).cmp(&(self.result, value)) {
+        while let Some((result, next_value, status)) = self.next {
+            match (result, next_value).cmp(&(self.result, value)) {
                 std::cmp::Ordering::Less => self.next = Self::read(&mut self.reader),
                 std::cmp::Ordering::Equal => return status,
                 std::cmp::Ordering::Greater => break,
@@ -81,11 +81,11 @@ pub(super) struct ReportedError<'a> {
 }
 
 /// Reads the error messages of a frame.
-pub(super) struct Errors<'a> {
+pub(super) struct ErrorReader<'a> {
     reader: Reader<'a>,
 }
 
-impl<'a> Errors<'a> {
+impl<'a> ErrorReader<'a> {
     pub(super) fn new(bytes: &'a [u8], begin: usize) -> Self {
         let mut reader = Reader::new(bytes);
         // The caller has checked that the frame has these bytes.

@@ -50,7 +50,7 @@ fn silent_machine() -> (Arc<RemoteMachine>, Receiver<Instant>, Sender<()>) {
 }
 
 #[test]
-fn what_is_known_of_a_machine_can_be_read_during_an_exchange() {
+fn the_state_of_a_machine_can_be_read_during_an_exchange() {
     let (machine, deadlines, permission_sender) = silent_machine();
     let refreshed = Arc::clone(&machine);
     let refreshing = std::thread::spawn(move || refreshed.refresh());

@@ -36,20 +36,20 @@ fn server() -> (HttpTransport, Sender<&'static str>, Receiver<String>) {
     (transport, answers, requested)
 }
 
-fn soon() -> Instant {
+fn deadline() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
 fn get(transport: &mut HttpTransport, path: &str) -> (u16, String) {
     let mut body = Vec::new();
     let Response { status } =
-        transport.exchange(Method::Get, path, &[], &mut body, soon()).expect("a response");
+        transport.exchange(Method::Get, path, &[], &mut body, deadline()).expect("a response");
     (status, String::from_utf8(body).expect("text"))
 }
 
 /// Waits until the response has arrived or the exchange has failed.
 fn wait_for_response(transport: &mut HttpTransport) -> Received {
-    let until = soon();
+    let until = deadline();
     loop {
         match transport.receive_ahead() {
             Received::Part => assert!(Instant::now() < until, "no response"),

@@ -2,10 +2,10 @@
 #define main sample
 #include "sample.c"
 #undef main
-#include "made.h"
+#include "fake_machine.h"
 
 int main(void)
 {
-    TachoMadeMachine((uint32_t)GetActiveProcessorCount());
+    TachoUseFakeMachine((uint32_t)GetActiveProcessorCount());
     return sample();
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include "checks.h"
-#include "made.h"
+#include "fake_machine.h"
 
 /* Counting allocation functions, which replace those of the C library. */
 extern void *__libc_malloc(size_t size);
@@ -42,10 +42,10 @@ void *aligned_alloc(size_t alignment, size_t size)
     return __libc_memalign(alignment, size);
 }
 
-static int is_near(double value, double wanted)
+static int is_near(double value, double expected)
 {
-    const double difference = value - wanted;
-    return difference <= wanted * 1e-9 && difference >= -wanted * 1e-9;
+    const double difference = value - expected;
+    return difference <= expected * 1e-9 && difference >= -expected * 1e-9;
 }
 
 /* Checks the values of the first `processors` processors against the formula. */
@@ -57,13 +57,13 @@ static void check_values(const CPI_DATA *cd, int processors, int is_scaled, int 
     HOLDS(cd->num_cpus == processors);
     HOLDS(cd->tid == 4242);
     for (c = 0; c < processors; c++) {
-        const double own = 400000.0 + 1000.0 * c;
+        const double instructions_of_processor = 400000.0 + 1000.0 * c;
         const double share = 50 + c % 50;
-        instructions += own;
+        instructions += instructions_of_processor;
         scaled += 1000000.0 * share / 100;
         busy += share;
-        HOLDS(is_near(cd->raw_cpi[c], 1000000.0 / own));
-        HOLDS(is_near(cd->scaled_cpi[c], is_scaled ? 10000.0 * share / own : 0));
+        HOLDS(is_near(cd->raw_cpi[c], 1000000.0 / instructions_of_processor));
+        HOLDS(is_near(cd->scaled_cpi[c], is_scaled ? 10000.0 * share / instructions_of_processor : 0));
         HOLDS(is_near(cd->cpu_busy[c], is_scaled ? share : 0));
     }
     for (c = processors; c < MAX_CPUS; c++) {
@@ -75,11 +75,11 @@ static void check_values(const CPI_DATA *cd, int processors, int is_scaled, int 
     HOLDS(is_near(cd->thread_cpi, is_on_thread ? 1.5 : 0));
 }
 
-static void values(int processors)
+static void check_all_values(int processors)
 {
     UINT32 kinds;
 
-    TachoMadeMachine((uint32_t)processors);
+    TachoUseFakeMachine((uint32_t)processors);
     for (kinds = 0; kinds <= (CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD); kinds++) {
         const CPI_DATA *first, *second;
         void *handle;
@@ -102,29 +102,29 @@ static void values(int processors)
 static void closed_and_invalid_handles(void)
 {
     int foreign = 7;
-    void *dead, *live;
+    void *closed_handle, *open_handle;
     const CPI_DATA *cd;
 
-    TachoMadeMachine(2);
-    RETURNS(CpiInit(CPI_TYPE_RAW, &dead), PU_SUCCESS);
-    RETURNS(CpiInit(CPI_TYPE_RAW, &live), PU_SUCCESS);
-    HOLDS(dead != live && dead != NULL && live != NULL);
-    RETURNS(CpiTerminate(dead), PU_SUCCESS);
-    RETURNS(CpiTerminate(dead), PU_ERROR_INVALID_PARAMETER);
+    TachoUseFakeMachine(2);
+    RETURNS(CpiInit(CPI_TYPE_RAW, &closed_handle), PU_SUCCESS);
+    RETURNS(CpiInit(CPI_TYPE_RAW, &open_handle), PU_SUCCESS);
+    HOLDS(closed_handle != open_handle && closed_handle != NULL && open_handle != NULL);
+    RETURNS(CpiTerminate(closed_handle), PU_SUCCESS);
+    RETURNS(CpiTerminate(closed_handle), PU_ERROR_INVALID_PARAMETER);
     LAST_ERROR_HAS("closed");
-    RETURNS(CpiStart(dead), PU_ERROR_INVALID_PARAMETER);
-    RETURNS(CpiGet(dead, &cd), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiStart(closed_handle), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiGet(closed_handle, &cd), PU_ERROR_INVALID_PARAMETER);
     HOLDS(cd == NULL);
-    RETURNS(CpiGetAndTrace(dead, 0, 0, NULL, &cd), PU_ERROR_INVALID_PARAMETER);
-    RETURNS(CpiSetTraceHookId(dead, 0, NULL), PU_ERROR_INVALID_PARAMETER);
-    HOLDS(CpiGetCurrentMode(dead) == 0);
+    RETURNS(CpiGetAndTrace(closed_handle, 0, 0, NULL, &cd), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiSetTraceHookId(closed_handle, 0, NULL), PU_ERROR_INVALID_PARAMETER);
+    HOLDS(CpiGetCurrentMode(closed_handle) == 0);
     RETURNS(CpiStart(&foreign), PU_ERROR_INVALID_PARAMETER);
     LAST_ERROR_HAS("never");
     RETURNS(CpiTerminate(&foreign), PU_ERROR_INVALID_PARAMETER);
-    RETURNS(CpiGet(live, &cd), PU_SUCCESS);
-    RETURNS(CpiGet(live, NULL), PU_ERR_NULL_PTR);
-    RETURNS(CpiTerminate(live), PU_SUCCESS);
-    RETURNS(CpiTerminate(live), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiGet(open_handle, &cd), PU_SUCCESS);
+    RETURNS(CpiGet(open_handle, NULL), PU_ERR_NULL_PTR);
+    RETURNS(CpiTerminate(open_handle), PU_SUCCESS);
+    RETURNS(CpiTerminate(open_handle), PU_ERROR_INVALID_PARAMETER);
     RETURNS(CpiTerminate(&foreign), PU_ERR_NOT_INITIALIZED);
     HOLDS(IsCpiSupported() == 1);
 }
@@ -135,8 +135,8 @@ static void tracing(const char *folder)
     void *handle;
     const CPI_DATA *cd;
 
-    TachoMadeMachine(2);
-    snprintf(path, sizeof path, "%s/made.nrm2", folder);
+    TachoUseFakeMachine(2);
+    snprintf(path, sizeof path, "%s/fake_machine.nrm2", folder);
     RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_TRACE_ON_GET | CPI_TYPE_TRACE_SUMMARY, &handle), PU_SUCCESS);
     RETURNS(CpiSetTraceHookId(handle, -1, NULL), PU_ERROR_INVALID_PARAMETER);
     RETURNS(CpiSetTraceHookId(handle, 256, NULL), PU_ERROR_INVALID_PARAMETER);
@@ -162,7 +162,7 @@ static void tracing(const char *folder)
     RETURNS(CpiTerminate(handle), PU_SUCCESS);
 
     /* A hook of 700 processors: 4 + 12 * 700 words. */
-    TachoMadeMachine(700);
+    TachoUseFakeMachine(700);
     RETURNS(TachoTraceOpen(path), PU_SUCCESS);
     RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED, &handle), PU_SUCCESS);
     RETURNS(CpiGetAndTrace(handle, 0, CPI_TYPE_TRACE_DETAILED, NULL, &cd), PU_ERROR_HOOK_TOO_LONG);
@@ -176,12 +176,12 @@ static void many_processors(void)
     void *handle;
     const CPI_DATA *cd;
 
-    TachoMadeMachine(1024);
+    TachoUseFakeMachine(1024);
     RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_SUCCESS);
     RETURNS(CpiGet(handle, &cd), PU_SUCCESS);
     HOLDS(cd != NULL && cd->num_cpus == 1024);
     RETURNS(CpiTerminate(handle), PU_SUCCESS);
-    TachoMadeMachine(1025);
+    TachoUseFakeMachine(1025);
     RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_SUCCESS);
     RETURNS(CpiGet(handle, &cd), PU_ERROR_INSUFFICIENT_BUFFER);
     LAST_ERROR_HAS("MAX_CPUS");
@@ -194,9 +194,9 @@ static void nothing_is_allocated(const char *folder)
     char path[4096];
     unsigned long before, round;
     void *handle;
-    const CPI_DATA *cd, *same;
+    const CPI_DATA *cd, *again;
 
-    TachoMadeMachine(64);
+    TachoUseFakeMachine(64);
     snprintf(path, sizeof path, "%s/allocations.nrm2", folder);
     RETURNS(TachoTraceOpen(path), PU_SUCCESS);
     before = allocations;
@@ -208,10 +208,10 @@ static void nothing_is_allocated(const char *folder)
     before = allocations;
     for (round = 0; round < 100; round++) {
         RETURNS(CpiStart(handle), PU_SUCCESS);
-        RETURNS(CpiGet(handle, &same), PU_SUCCESS);
-        HOLDS(same == cd);
-        RETURNS(CpiGetAndTrace(handle, 1, CPI_TYPE_TRACE_EVERYTHING, "label", &same), PU_SUCCESS);
-        HOLDS(same == cd);
+        RETURNS(CpiGet(handle, &again), PU_SUCCESS);
+        HOLDS(again == cd);
+        RETURNS(CpiGetAndTrace(handle, 1, CPI_TYPE_TRACE_EVERYTHING, "label", &again), PU_SUCCESS);
+        HOLDS(again == cd);
     }
     HOLDS(allocations == before);
     RETURNS(CpiTerminate(handle), PU_SUCCESS);
@@ -229,8 +229,8 @@ int main(int count, char **arguments)
     HOLDS(getrlimit(RLIMIT_NOFILE, &files) == 0);
     files.rlim_cur = files.rlim_max;
     HOLDS(setrlimit(RLIMIT_NOFILE, &files) == 0);
-    values(1);
-    values(64);
+    check_all_values(1);
+    check_all_values(64);
     closed_and_invalid_handles();
     tracing(arguments[1]);
     many_processors();

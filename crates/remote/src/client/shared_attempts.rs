@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use tachograph_perflib::{ErrorCode, Failure, IgnorePoison, Registry};
 
-/// How long a thread waits for an attempt that another thread has begun.
-const MAX_JOIN: Duration = Duration::from_secs(1);
+/// Maximum time that a thread waits for an attempt of another thread.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Attempts to read a machine's counter sets. Threads that need the sets at the same time share one attempt. After a failure,
 /// callers get the same failure without a new attempt for as long as the failed one took. Otherwise every request for an
 /// unreachable machine would occupy a thread for the whole time limit.
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub(super) struct SharedAttempts {
     state: Mutex<State>,
     /// Wakes threads when an attempt has ended.
     ended: Condvar,
@@ -22,54 +22,54 @@ pub(super) struct Attempts {
 struct State {
     is_running: bool,
     /// The failure of the last attempt, and until when it is returned.
-    failed: Option<(Instant, Failure)>,
+    last_failure: Option<(Instant, Failure)>,
 }
 
 /// Marks an attempt as ended, also if it panics.
-struct Running<'a>(&'a Attempts);
+struct RunningGuard<'a>(&'a SharedAttempts);
 
-impl Drop for Running<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
         self.0.state.lock().ignore_poison().is_running = false;
         self.0.ended.notify_all();
     }
 }
 
-impl Attempts {
+impl SharedAttempts {
     /// Calls `attempt`, unless another thread's attempt is in progress or the last one failed recently.
     pub(super) fn run(
         &self,
         attempt: impl FnOnce() -> Result<Arc<Registry>, Failure>,
     ) -> Result<Arc<Registry>, Failure> {
-        self.run_within(MAX_JOIN, attempt)
+        self.run_within(MAX_WAIT, attempt)
     }
 
     fn run_within(
         &self,
-        max_join: Duration,
+        max_wait: Duration,
         attempt: impl FnOnce() -> Result<Arc<Registry>, Failure>,
     ) -> Result<Arc<Registry>, Failure> {
-        let start = Instant::now();
+        let wait_start = Instant::now();
         let mut state = self.state.lock().ignore_poison();
         while state.is_running {
-            let left = max_join.saturating_sub(start.elapsed());
-            if left.is_zero() {
+            let remaining = max_wait.saturating_sub(wait_start.elapsed());
+            if remaining.is_zero() {
                 let reason = "the machine does not answer; another request is still waiting for it";
                 return Err(Failure::new(ErrorCode::TIMEOUT, reason));
             }
-            (state, _) = self.ended.wait_timeout(state, left).ignore_poison();
+            (state, _) = self.ended.wait_timeout(state, remaining).ignore_poison();
         }
-        if let Some((_, failure)) = state.failed.as_ref().filter(|(until, _)| Instant::now() < *until) {
+        if let Some((_, failure)) = state.last_failure.as_ref().filter(|(until, _)| Instant::now() < *until) {
             return Err(failure.clone());
         }
         state.is_running = true;
         drop(state);
-        let running = Running(self);
-        let begun = Instant::now();
+        let running = RunningGuard(self);
+        let attempt_start = Instant::now();
         let outcome = attempt();
-        let failed =
-            outcome.as_ref().err().map(|failure| (Instant::now() + begun.elapsed(), failure.clone()));
-        self.state.lock().ignore_poison().failed = failed;
+        let last_failure =
+            outcome.as_ref().err().map(|failure| (Instant::now() + attempt_start.elapsed(), failure.clone()));
+        self.state.lock().ignore_poison().last_failure = last_failure;
         drop(running);
         outcome
     }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_thread_does_not_wait_for_the_whole_attempt_of_another_one() {
-        let attempts = Attempts::default();
+        let attempts = SharedAttempts::default();
         let (begin, begun) = channel();
         let (end, ended) = channel::<()>();
         std::thread::scope(|scope| {
@@ -115,14 +115,14 @@ mod tests {
 
     #[test]
     fn a_failure_is_returned_for_as_long_as_its_attempt_took() {
-        let attempts = Attempts::default();
-        let failed = attempts.run(|| Err(unreachable()));
-        assert_eq!(failed.err(), Some(unreachable()));
+        let attempts = SharedAttempts::default();
+        let last_failure = attempts.run(|| Err(unreachable()));
+        assert_eq!(last_failure.err(), Some(unreachable()));
         // As if the attempt had taken a minute.
-        attempts.state.lock().ignore_poison().failed =
+        attempts.state.lock().ignore_poison().last_failure =
             Some((Instant::now() + Duration::from_secs(60), unreachable()));
         assert_eq!(attempts.run(|| panic!("another attempt")).err(), Some(unreachable()));
-        attempts.state.lock().ignore_poison().failed = Some((Instant::now(), unreachable()));
+        attempts.state.lock().ignore_poison().last_failure = Some((Instant::now(), unreachable()));
         assert!(attempts.run(|| Ok(registry())).is_ok());
         assert!(attempts.run(|| Ok(registry())).is_ok());
     }

@@ -7,25 +7,25 @@ int main(int count, char **arguments)
     int foreign = 7;
     void *handle = &foreign;
     const CPI_DATA *cd;
-    CPI_DATA never;
+    CPI_DATA unused;
     char path[4096];
-    UINT64 before;
-    int here, code, names = 0;
+    UINT64 cycles;
+    int init_code, code, known_codes = 0;
 
     if (count != 3) {
         return 2;
     }
-    here = atoi(arguments[2]);
+    init_code = atoi(arguments[2]);
 
     HOLDS(strcmp(TachoLastErrorText(), "") == 0);
 
     /* Before any CpiInit. */
     RETURNS(CpiStart(&foreign), PU_ERR_NOT_INITIALIZED);
     LAST_ERROR_HAS("CpiInit");
-    cd = &never;
+    cd = &unused;
     RETURNS(CpiGet(&foreign, &cd), PU_ERR_NOT_INITIALIZED);
     HOLDS(cd == NULL);
-    cd = &never;
+    cd = &unused;
     RETURNS(CpiGetAndTrace(&foreign, 0, 0, NULL, &cd), PU_ERR_NOT_INITIALIZED);
     HOLDS(cd == NULL);
     RETURNS(CpiSetTraceHookId(&foreign, 0, NULL), PU_ERR_NOT_INITIALIZED);
@@ -37,7 +37,7 @@ int main(int count, char **arguments)
     LAST_ERROR_HAS("handle");
     RETURNS(CpiStart(NULL), PU_ERR_NULL_PTR);
     RETURNS(CpiTerminate(NULL), PU_ERR_NULL_PTR);
-    cd = &never;
+    cd = &unused;
     RETURNS(CpiGet(NULL, &cd), PU_ERR_NULL_PTR);
     HOLDS(cd == NULL);
     RETURNS(CpiGet(&foreign, NULL), PU_ERR_NULL_PTR);
@@ -56,10 +56,10 @@ int main(int count, char **arguments)
     HOLDS(handle == NULL);
     RETURNS(CpiInit(0xFFFFFFFF, &handle), PU_ERROR_INVALID_PARAMETER);
     handle = &foreign;
-    RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED, &handle), here);
-    HOLDS((handle == NULL) == (here != PU_SUCCESS));
-    HOLDS(IsCpiSupported() == (here == PU_SUCCESS));
-    if (here == PU_SUCCESS) {
+    RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED, &handle), init_code);
+    HOLDS((handle == NULL) == (init_code != PU_SUCCESS));
+    HOLDS(IsCpiSupported() == (init_code == PU_SUCCESS));
+    if (init_code == PU_SUCCESS) {
         RETURNS(CpiTerminate(handle), PU_SUCCESS);
         RETURNS(CpiTerminate(handle), PU_ERROR_INVALID_PARAMETER);
     } else {
@@ -84,10 +84,10 @@ int main(int count, char **arguments)
         const char *name = RcToString(code);
         if (strcmp(name, "Not a PerfUtil return code") != 0) {
             HOLDS(strncmp(name, "PU_", 3) == 0);
-            names++;
+            known_codes++;
         }
     }
-    HOLDS(names == 25);
+    HOLDS(known_codes == 25);
     HOLDS(strcmp(RcToString(PU_SUCCESS), "PU_SUCCESS") == 0);
     HOLDS(strcmp(RcToString(PU_ERROR_NOT_VALID_IN_VM), "PU_ERROR_NOT_VALID_IN_VM") == 0);
     HOLDS(strcmp(RcToString(-259), "Not a PerfUtil return code") == 0);
@@ -95,7 +95,7 @@ int main(int count, char **arguments)
     /* Processors and cycles. */
     HOLDS(GetActiveProcessorCount() >= 1);
     HOLDS(GetActiveProcessorCount() == PiGetActiveProcessorCount());
-    before = ReadCycles();
-    HOLDS(before != 0 && before <= ReadCycles());
+    cycles = ReadCycles();
+    HOLDS(cycles != 0 && cycles <= ReadCycles());
     return failed;
 }

@@ -12,7 +12,7 @@ use std::ffi::c_int;
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "names of the C interface")]
-pub extern "C" fn TachoMadeMachine(processors: u32) -> c_int {
+pub extern "C" fn TachoUseFakeMachine(processors: u32) -> c_int {
     tachograph_cpi::made::install(processors);
     0
 }

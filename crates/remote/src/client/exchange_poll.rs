@@ -10,13 +10,13 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use super::RemoteMachine;
-use super::session::MAX_CLOSING;
+use super::session::MAX_CLOSING_TIME;
 use super::transport::Received;
 
 /// Maximum number of events that are read at once.
 const MAX_EVENTS: usize = 128;
 /// Interval at which machines are checked even without an event, since another thread may have received the answer.
-const RECHECK: Duration = Duration::from_millis(50);
+const RECHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Sends the next request to many agents, and waits for all answers on one thread.
 ///
@@ -24,14 +24,14 @@ const RECHECK: Duration = Duration::from_millis(50);
 /// counter sets are left to the machine's own exchanges, which block.
 pub struct ExchangePoll {
     epoll: OwnedFd,
-    machines: Vec<Polled>,
+    machines: Vec<PolledMachine>,
     /// Machines from which more data may have arrived without a further event.
-    more: Vec<usize>,
-    /// Spare buffer, swapped with `more`.
-    spare: Vec<usize>,
+    with_more_data: Vec<usize>,
+    /// Spare buffer, swapped with `with_more_data`.
+    spare_list: Vec<usize>,
 }
 
-struct Polled {
+struct PolledMachine {
     /// `None` for a machine that is read without a connection, such as the local one.
     machine: Option<Arc<RemoteMachine>>,
     /// Whether an answer is outstanding.
@@ -45,12 +45,12 @@ impl ExchangePoll {
     ///
     /// If the process has too many open files.
     pub fn new(machines: Vec<Option<Arc<RemoteMachine>>>) -> io::Result<Self> {
-        let machines = machines.into_iter().map(|machine| Polled { machine, is_awaited: false });
+        let machines = machines.into_iter().map(|machine| PolledMachine { machine, is_awaited: false });
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             machines: machines.collect(),
-            more: Vec::new(),
-            spare: Vec::new(),
+            with_more_data: Vec::new(),
+            spare_list: Vec::new(),
         })
     }
 
@@ -68,17 +68,18 @@ impl ExchangePoll {
         polled.is_awaited
     }
 
-    /// Waits until answers arrive, at most until `until`. Calls `arrived` for each machine whose exchange has ended, with its
+    /// Waits until answers arrive, at most until `until`. Calls `on_ended` for each machine whose exchange has ended, with its
     /// index and whether the answer is complete. It is incomplete if the connection failed, was closed or cannot be watched, if
     /// the agent refused the request, or if the answer is so large that a separate thread must receive it.
     ///
     /// Receives a limited number of bytes from each machine in turn.
-    pub fn wait(&mut self, until: Instant, mut arrived: impl FnMut(usize, bool)) {
-        let mut rechecked = Instant::now();
+    pub fn wait(&mut self, until: Instant, mut on_ended: impl FnMut(usize, bool)) {
+        let mut last_recheck = Instant::now();
         loop {
             let now = Instant::now();
-            let left = until.saturating_duration_since(now);
-            let wait = if self.more.is_empty() { left.min(RECHECK) } else { Duration::ZERO };
+            let remaining = until.saturating_duration_since(now);
+            let wait =
+                if self.with_more_data.is_empty() { remaining.min(RECHECK_INTERVAL) } else { Duration::ZERO };
             let timeout = Timespec::try_from(wait).ok();
             let mut buffer = [const { MaybeUninit::uninit() }; MAX_EVENTS];
             let events = match epoll::wait(&self.epoll, &mut buffer, timeout.as_ref()) {
@@ -94,27 +95,27 @@ impl ExchangePoll {
             for event in &*events {
                 let data = event.data;
                 let index = usize::try_from(data.u64()).unwrap_or(usize::MAX);
-                has_ended |= self.check(index, &mut arrived);
+                has_ended |= self.check(index, &mut on_ended);
             }
-            let mut more = std::mem::replace(&mut self.more, std::mem::take(&mut self.spare));
-            for index in more.drain(..) {
-                has_ended |= self.check(index, &mut arrived);
+            let mut list = std::mem::replace(&mut self.with_more_data, std::mem::take(&mut self.spare_list));
+            for index in list.drain(..) {
+                has_ended |= self.check(index, &mut on_ended);
             }
-            self.spare = more;
-            if left.is_zero() || now.saturating_duration_since(rechecked) >= RECHECK {
-                rechecked = now;
+            self.spare_list = list;
+            if remaining.is_zero() || now.saturating_duration_since(last_recheck) >= RECHECK_INTERVAL {
+                last_recheck = now;
                 for index in 0..self.machines.len() {
-                    has_ended |= self.check(index, &mut arrived);
+                    has_ended |= self.check(index, &mut on_ended);
                 }
             }
-            if has_ended || left.is_zero() {
+            if has_ended || remaining.is_zero() {
                 return;
             }
         }
     }
 
     /// Receives what has arrived from a machine. Returns whether its exchange has ended.
-    fn check(&mut self, index: usize, arrived: &mut impl FnMut(usize, bool)) -> bool {
+    fn check(&mut self, index: usize, on_ended: &mut impl FnMut(usize, bool)) -> bool {
         let Some(polled) = self.machines.get_mut(index).filter(|polled| polled.is_awaited) else {
             return false;
         };
@@ -122,15 +123,15 @@ impl ExchangePoll {
         let received = match machine.poll_answer() {
             Received::Part if watch(&self.epoll, machine, index) => return false,
             Received::More => {
-                if !self.more.contains(&index) {
-                    self.more.push(index);
+                if !self.with_more_data.contains(&index) {
+                    self.with_more_data.push(index);
                 }
                 return false;
             }
             received => received,
         };
         polled.is_awaited = false;
-        arrived(index, received == Received::Complete);
+        on_ended(index, received == Received::Complete);
         true
     }
 }
@@ -139,7 +140,7 @@ impl Drop for ExchangePoll {
     /// Closes the queries of all machines at the same time. Otherwise each would be closed when its machine is dropped, one
     /// after another.
     fn drop(&mut self) {
-        let until = Instant::now() + MAX_CLOSING;
+        let until = Instant::now() + MAX_CLOSING_TIME;
         loop {
             let mut is_awaited = false;
             for (index, polled) in self.machines.iter_mut().enumerate() {
@@ -152,11 +153,11 @@ impl Drop for ExchangePoll {
                     polled.machine = None;
                 }
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if !is_awaited || left.is_zero() {
+            let remaining = until.saturating_duration_since(Instant::now());
+            if !is_awaited || remaining.is_zero() {
                 return;
             }
-            let timeout = Timespec::try_from(left.min(RECHECK)).ok();
+            let timeout = Timespec::try_from(remaining.min(RECHECK_INTERVAL)).ok();
             let mut buffer = [const { MaybeUninit::uninit() }; MAX_EVENTS];
             if epoll::wait(&self.epoll, &mut buffer, timeout.as_ref()).is_err() {
                 return;

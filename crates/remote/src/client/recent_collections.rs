@@ -1,4 +1,4 @@
-//! Collections that are in progress, and the answers to recent ones.
+//! The collections in progress and the latest ones, with the agent's answers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::limits::MAX_FRAME_BYTES;
 
 /// Maximum number of collections that are remembered. Several threads can collect at the same time.
 const MAX_COLLECTIONS: usize = 64;
-/// Number of collections that are remembered after all of their providers have read the answer.
-const READ_COLLECTIONS: usize = 2;
+/// Maximum number of collections that are remembered after all of their providers have read the answer.
+const MAX_READ_COLLECTIONS: usize = 2;
 /// Maximum number of collections whose frames are kept until all of their providers have read them.
 const MAX_FRAMES: usize = 8;
 /// Maximum total size of the kept frames. The newest frame always fits.
@@ -26,16 +26,16 @@ pub(super) struct Collection {
     /// The selections, one for each set, in the order of requests.
     pub(super) selections: Vec<Arc<SetSelection>>,
     /// The sets whose instances are requested, without values.
-    pub(super) listed: Vec<Guid>,
+    pub(super) listed_sets: Vec<Guid>,
     /// `None` until the exchange with the agent has ended.
     pub(super) answer: Option<Answer>,
-    /// The number of selections and lists whose providers have read the answer.
-    read: usize,
+    /// The number of providers that have read the answer: one for each selection and each list.
+    readers: usize,
 }
 
 impl Collection {
-    fn is_read(&self) -> bool {
-        self.answer.is_some() && self.read >= self.selections.len() + self.listed.len()
+    fn is_read_by_all(&self) -> bool {
+        self.answer.is_some() && self.readers >= self.selections.len() + self.listed_sets.len()
     }
 }
 
@@ -52,51 +52,52 @@ pub(super) enum Content {
     /// The values, and for each selection the index of its result, or the error with which the agent refused it.
     Values(Arc<Frame>, Arc<[Result<usize, Failure>]>),
     /// Values whose frame is no longer kept.
-    Forgotten,
+    Dropped,
     /// The instances of the listed sets.
     Instances(Vec<Result<Vec<Arc<InstanceKey>>, Failure>>),
 }
 
 /// The last collections, and an estimate of the machine's time.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct RecentCollections {
     collections: VecDeque<Collection>,
     /// The times of the last frame, and when it was received.
-    last: (Timestamps, Instant),
-    /// Whether `last` is from a frame. Before the first frame, it is an estimate.
-    pub(super) has_answer: bool,
+    last_times: (Timestamps, Instant),
+    /// Whether `last_times` is from a frame. Before the first frame, it is an estimate.
+    pub(super) has_frame_times: bool,
     /// When the machine booted, in UTC; 0 before it was reached.
     pub(super) boot_time: FileTime,
 }
 
-impl Answers {
+impl RecentCollections {
     /// `now` is used as the machine's time until the first answer.
     pub(super) fn new(now: Timestamps) -> Self {
         Self {
             collections: VecDeque::new(),
-            last: (now, Instant::now()),
-            has_answer: false,
+            last_times: (now, Instant::now()),
+            has_frame_times: false,
             boot_time: FileTime(0),
         }
     }
 
     /// The collection with this id, which is added if it is new.
-    pub(super) fn collection(&mut self, id: CollectionId) -> &mut Collection {
+    pub(super) fn get_or_add(&mut self, id: CollectionId) -> &mut Collection {
         let index = match self.collections.iter().position(|known| known.id == id) {
             Some(index) => index,
             None => {
                 let old = match self.collections.len() {
                     MAX_COLLECTIONS.. => self.collections.pop_front(),
-                    READ_COLLECTIONS.. => {
-                        let read = self.collections.iter().position(Collection::is_read);
+                    MAX_READ_COLLECTIONS.. => {
+                        let read = self.collections.iter().position(Collection::is_read_by_all);
                         read.and_then(|read| self.collections.remove(read))
                     }
                     _ => None,
                 };
-                let (selections, listed) = old.map(|old| (old.selections, old.listed)).unwrap_or_default();
-                let mut new = Collection { id, selections, listed, answer: None, read: 0 };
+                let (selections, listed_sets) =
+                    old.map(|old| (old.selections, old.listed_sets)).unwrap_or_default();
+                let mut new = Collection { id, selections, listed_sets, answer: None, readers: 0 };
                 new.selections.clear();
-                new.listed.clear();
+                new.listed_sets.clear();
                 self.collections.push_back(new);
                 self.collections.len() - 1
             }
@@ -105,7 +106,7 @@ impl Answers {
     }
 
     /// The collection with this id, if it is remembered.
-    pub(super) fn known(&self, id: CollectionId) -> Option<&Collection> {
+    pub(super) fn get(&self, id: CollectionId) -> Option<&Collection> {
         self.collections.iter().find(|known| known.id == id)
     }
 
@@ -117,53 +118,53 @@ impl Answers {
     }
 
     /// Counts a provider that has read the answer to a collection. After the last provider, the frame is dropped.
-    pub(super) fn set_read(&mut self, id: CollectionId) {
+    pub(super) fn mark_read(&mut self, id: CollectionId) {
         let Some(known) = self.collections.iter_mut().find(|known| known.id == id) else { return };
-        known.read += 1;
-        if known.is_read()
+        known.readers += 1;
+        if known.is_read_by_all()
             && let Some(Answer { outcome, .. }) = &mut known.answer
             && matches!(outcome, Ok(Content::Values(..)))
         {
-            *outcome = Ok(Content::Forgotten);
+            *outcome = Ok(Content::Dropped);
         }
     }
 
     /// Drops the frames of all but the last collections, within [`MAX_FRAMES`] and [`MAX_KEPT_BYTES`]. Returns a dropped
     /// frame, whose buffer can be reused.
-    pub(super) fn forget_frames(&mut self) -> Option<Arc<Frame>> {
+    pub(super) fn drop_old_frames(&mut self) -> Option<Arc<Frame>> {
         let (mut frames, mut bytes) = (0, 0_usize);
-        let mut forgotten = None;
+        let mut dropped = None;
         for answer in self.collections.iter_mut().rev().filter_map(|known| known.answer.as_mut()) {
             let Ok(Content::Values(frame, _)) = &answer.outcome else { continue };
             frames += 1;
             bytes = bytes.saturating_add(frame.bytes().len());
             if frames > MAX_FRAMES || bytes > MAX_KEPT_BYTES {
-                forgotten = Some(Arc::clone(frame));
-                answer.outcome = Ok(Content::Forgotten);
+                dropped = Some(Arc::clone(frame));
+                answer.outcome = Ok(Content::Dropped);
             }
         }
-        forgotten
+        dropped
     }
 
     /// Stores the times of a frame.
     pub(super) fn set_times(&mut self, timestamps: Timestamps) {
-        self.last = (timestamps, Instant::now());
-        self.has_answer = true;
+        self.last_times = (timestamps, Instant::now());
+        self.has_frame_times = true;
     }
 
     /// The times of the last answer.
     pub(super) fn last_times(&self) -> Timestamps {
-        self.last.0
+        self.last_times.0
     }
 
     /// The machine's current time: the times of the last answer plus the time that has elapsed since it was received.
-    pub(super) fn estimate(&self) -> Timestamps {
-        let (last, received) = self.last;
-        let since = i64::try_from(received.elapsed().as_nanos() / 100).unwrap_or(i64::MAX);
+    pub(super) fn estimated_times(&self) -> Timestamps {
+        let (last, received) = self.last_times;
+        let elapsed = i64::try_from(received.elapsed().as_nanos() / 100).unwrap_or(i64::MAX);
         Timestamps {
-            ticks: last.ticks.saturating_add(since),
-            system_time: FileTime(last.system_time.0.saturating_add(since)),
-            wall: FileTime(last.wall.0.saturating_add(since)),
+            ticks: last.ticks.saturating_add(elapsed),
+            system_time: FileTime(last.system_time.0.saturating_add(elapsed)),
+            wall: FileTime(last.wall.0.saturating_add(elapsed)),
         }
     }
 }
@@ -195,27 +196,27 @@ mod tests {
         encode(&query, &[], FrameTimes::default(), &mut Vec::new(), &mut bytes).expect("a frame");
         let selection =
             Arc::new(SetSelection { set: Guid::from_u128(1), counter_ids: vec![1], instances: Vec::new() });
-        let mut answers = Answers::new(timestamps);
+        let mut collections = RecentCollections::new(timestamps);
         let mut frames = Vec::new();
-        let mut is_forgotten = Vec::new();
+        let mut has_dropped = Vec::new();
         for _ in 0..3 * MAX_FRAMES {
             let frame = Arc::new(Frame::new(bytes.clone(), &[]).expect("a valid frame"));
             frames.push(Arc::downgrade(&frame));
             let outcome = Ok(Content::Values(frame, [].into()));
             query.collect();
             let id = last_id.lock().ignore_poison().expect("the id of the collection");
-            let collection = answers.collection(id);
+            let collection = collections.get_or_add(id);
             // Its provider has not read the answer yet.
             collection.selections.push(Arc::clone(&selection));
             collection.answer = Some(Answer { timestamps, outcome });
-            is_forgotten.push(answers.forget_frames().is_some());
+            has_dropped.push(collections.drop_old_frames().is_some());
         }
         let live: Vec<bool> = frames.iter().map(|frame| frame.strong_count() > 0).collect();
         assert_eq!(live, [[false; 2 * MAX_FRAMES].as_slice(), &[true; MAX_FRAMES]].concat());
-        assert_eq!(is_forgotten, [[false; MAX_FRAMES].as_slice(), &[true; 2 * MAX_FRAMES]].concat());
+        assert_eq!(has_dropped, [[false; MAX_FRAMES].as_slice(), &[true; 2 * MAX_FRAMES]].concat());
         // A frame is dropped once its provider has read it.
         let id = last_id.lock().ignore_poison().expect("the id of the collection");
-        answers.set_read(id);
+        collections.mark_read(id);
         assert_eq!(frames.last().map(std::sync::Weak::strong_count), Some(0));
     }
 }
