@@ -118,7 +118,7 @@ pub(crate) enum ReportFormat {
     Table,
     /// CSV with a header line (docs/json.md).
     Csv,
-    /// JSON lines: one object per line (docs/json.md).
+    /// JSON: an array with one object per line (docs/json.md). 'tacho cpi' writes the lines without an array.
     Json,
 }
 
