@@ -185,6 +185,12 @@ impl Sample {
         self.groups.iter().map(|group| group.values.len()).sum()
     }
 
+    /// The number of raw values that exist: those whose status is not an error.
+    pub fn value_count(&self) -> usize {
+        let values = self.groups.iter().flat_map(|group| &group.values);
+        values.filter(|raw| raw.status.is_good()).count()
+    }
+
     /// Whether there are no raw values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,6 +1,7 @@
 //! Statistics of one counter over time: a small state that can be merged.
 
 mod average;
+mod maximum_time;
 mod packed;
 mod regression;
 mod run;
@@ -19,6 +20,7 @@ use crate::raw::RawValue;
 use crate::status::Status;
 
 pub use average::{Average, DifferenceSums};
+use maximum_time::MaximumTime;
 pub use packed::{PackedStatistics, Packing};
 pub use run::{RawRun, RunBuffers, SampleTimes};
 pub use series::Series;
@@ -58,6 +60,7 @@ pub struct Statistics {
     errors: u64,
     minimum: f64,
     maximum: f64,
+    maximum_time: MaximumTime,
     /// The last value.
     last: f64,
     /// The time of the last value in UTC; `i64::MIN` without a value.
@@ -143,6 +146,7 @@ impl Statistics {
             errors: 0,
             minimum: f64::INFINITY,
             maximum: f64::NEG_INFINITY,
+            maximum_time: MaximumTime::Off,
             last: 0.0,
             last_value_at: i64::MIN,
             last_machine: machine,
@@ -167,6 +171,13 @@ impl Statistics {
         self
     }
 
+    /// Returns this state with the [time of the maximum](Self::maximum_time).
+    #[must_use]
+    pub fn with_maximum_time(mut self) -> Self {
+        self.maximum_time = MaximumTime::None;
+        self
+    }
+
     /// Returns the state and resets it.
     #[must_use]
     pub fn take(&mut self) -> Self {
@@ -181,6 +192,7 @@ impl Statistics {
         if self.quantiles.is_off() {
             empty.quantiles = Quantiles::off();
         }
+        empty.maximum_time = self.maximum_time.emptied();
         empty.sums.regression = self.sums.regression.as_ref().map(|_| Box::default());
         empty
     }
@@ -236,7 +248,8 @@ impl Statistics {
             if terms.formatted < self.minimum {
                 self.minimum = terms.formatted;
             }
-            if terms.formatted > self.maximum {
+            if terms.formatted >= self.maximum {
+                self.maximum_time.record(terms.formatted > self.maximum, at);
                 self.maximum = terms.formatted;
             }
             self.quantiles.add(terms.formatted);
@@ -273,6 +286,11 @@ impl Statistics {
         self.values += other.values;
         self.errors += other.errors;
         self.minimum = self.minimum.min(other.minimum);
+        if other.maximum >= self.maximum
+            && let Some(at) = other.maximum_time.get()
+        {
+            self.maximum_time.record(other.maximum > self.maximum, at);
+        }
         self.maximum = self.maximum.max(other.maximum);
         self.quantiles.merge(&other.quantiles);
         for reached in [other.first_time, other.last_time].into_iter().flatten() {
@@ -344,6 +362,12 @@ impl Statistics {
             Some(value.clamp(self.minimum, self.maximum))
         };
         percentages.iter().map(percentile).collect()
+    }
+
+    /// The end of the interval with the maximum; of the earliest one if there are several. `None` without a value, or without
+    /// [`with_maximum_time`](Self::with_maximum_time).
+    pub fn maximum_time(&self) -> Option<Moment> {
+        self.maximum_time.get()
     }
 
     /// The standard deviation of the interval values from which the minimum and the maximum are computed:

@@ -108,9 +108,9 @@ pub enum AtMax {
 pub struct RecordSummary {
     /// Number of samples.
     pub samples: u64,
-    /// Number of raw values; in text logs, only of those that have a column.
+    /// Number of values that exist; in text logs, only of those that have a column.
     pub values: u64,
-    /// Number of counters in the last sample, as a log lists them: a counter of all instances counts as one.
+    /// Number of counters in the sample that has most. A counter of each instance counts.
     pub counters: usize,
     /// Size of all files in bytes, including the part of a file that existed before the recording was appended.
     pub bytes: u64,
@@ -361,8 +361,9 @@ impl<L: LogFiles> Recorder<L> {
         let summary = &mut self.summary;
         summary.samples += 1;
         self.file_samples += 1;
-        summary.values += segment.values_of(sample) as u64;
-        summary.counters = sample.record_count();
+        let (counters, values) = segment.counts_of(sample);
+        summary.values += values as u64;
+        summary.counters = summary.counters.max(counters);
         summary.first.get_or_insert(sample.at);
         summary.last = Some(sample.at);
         summary.bytes = self.finished_bytes + segment.bytes();

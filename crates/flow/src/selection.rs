@@ -106,6 +106,21 @@ impl Selection {
         self.patterns.iter().enumerate().filter(selects_counter).map(|(index, _)| index)
     }
 
+    /// Whether a path names this instance without wildcards and selects the counter. A set without instances counts as named if
+    /// the path names the set without wildcards.
+    pub fn names_instance(&self, set: &CounterSet, counter: &Counter, instance: Option<&Instance>) -> bool {
+        self.patterns_of(set, counter).any(|index| {
+            let pattern = &self.patterns[index];
+            match (instance, pattern.instance()) {
+                (Some(instance), Some(wanted)) => {
+                    wanted.is_literal() && selects_row(pattern, set, instance.label())
+                }
+                (None, _) => pattern.set().is_literal(),
+                (Some(_), None) => false,
+            }
+        })
+    }
+
     /// Whether a value is needed for what is selected: also the ids of processes and threads, which identify instances. `None` if
     /// all values are.
     pub(crate) fn filter(&self) -> Option<CounterFilter> {

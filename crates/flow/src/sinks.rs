@@ -154,14 +154,9 @@ impl Formatter {
         &self.cells
     }
 
-    /// The number of raw values in the last formatted sample that have a cell.
-    fn values_of(&self, sample: &Sample) -> usize {
-        let present = self.groups.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
-        let values = |(formatted, group): (&FormattedGroup, &Group)| {
-            let rows = formatted.rows.iter().zip(group.rows());
-            rows.filter(|&(&row, _)| row != NO_ROW).map(|(_, values)| values.len()).sum::<usize>()
-        };
-        present.map(values).sum()
+    /// The number of values of the last formatted sample.
+    fn value_count(&self) -> usize {
+        self.cells.iter().flatten().count()
     }
 }
 

@@ -159,7 +159,7 @@ impl UnionScan {
         Some((self.rows.first_time?, self.rows.last_time?))
     }
 
-    /// Number of raw values, not counting baselines and absent instances.
+    /// Number of values, not counting baselines and missing values.
     pub fn values(&self) -> u64 {
         self.values
     }
@@ -193,8 +193,7 @@ impl Sink for UnionScan {
 impl UnionScan {
     fn count(&mut self, sample: &Sample) {
         self.rows.samples += 1;
-        let values = sample.groups.iter().flat_map(|group| &group.values);
-        self.values += values.filter(|raw| raw.status != Status::NO_INSTANCE).count() as u64;
+        self.values += sample.value_count() as u64;
         self.rows.first_time.get_or_insert(sample.at);
         if let Some(last) = self.rows.last_time.replace(sample.at)
             && self.rows.intervals.len() < MAX_INTERVALS

@@ -118,7 +118,7 @@ pub(crate) enum ReportFormat {
     Table,
     /// CSV with a header line (docs/json.md).
     Csv,
-    /// JSON lines: one object per line (docs/json.md).
+    /// JSON: an array with one object per line (docs/json.md). 'tacho cpi' writes the lines without an array.
     Json,
 }
 
@@ -215,7 +215,7 @@ pub(crate) struct CheckArguments {
 #[derive(Debug, Args)]
 pub(crate) struct SelectionArguments {
     /// Only these counters: quoted paths such as '\Processor(*)\% Processor Time'. The wildcards `*` and `?` are
-    /// allowed in every part except the machine.
+    /// allowed in every part, also in a machine: '\\web*\System\Processes'.
     #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
     counters: Vec<String>,
     /// Read counter paths from a file, one per line (-cf); `-` is standard input. Lines that start with `#` or `;` are

@@ -127,8 +127,8 @@ pub(crate) fn of_paths(
         };
         assigned.extend(names.into_iter().map(|name| (name, path)));
     }
-    let names: Vec<_> =
-        default.iter().cloned().chain(assigned.iter().map(|(name, _)| name.clone())).collect();
+    // The order of the machines in tables.
+    let names: Vec<_> = assigned.iter().map(|(name, _)| name.clone()).chain(default).collect();
     targets.connect(&names)?;
     for (name, path) in assigned {
         targets.add(name.as_deref(), path);

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use super::{CounterPath, InstanceName, PathError, split_index};
 use crate::wildcard::{Pattern, eq_ignore_case};
 
-/// A path that selects counters. The set, the instance and the counter can contain the wildcards `*` and `?`.
+/// A path that selects counters. Each part can contain the wildcards `*` and `?`.
 ///
 /// Case is ignored. The rules are:
 ///
-/// * The machine has no wildcards. A path without a machine selects every machine.
+/// * A path without a machine selects every machine.
 /// * A path without an instance selects only sets without instances. A path with an instance selects sets with
 ///   instances. If neither the set nor the instance has a wildcard, it also selects a set without instances whose name
 ///   is `set(instance)`.
@@ -35,6 +35,7 @@ use crate::wildcard::{Pattern, eq_ignore_case};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PathPattern {
     path: CounterPath,
+    machine: Option<Pattern>,
     set: Pattern,
     /// `set(instance)`, if neither has a wildcard. This can be the name of a set without instances.
     set_with_instance: Option<Box<str>>,
@@ -97,7 +98,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether no part has a wildcard. Then at most one counter of a machine is selected.
+    /// Whether no part except the machine has a wildcard. Then at most one counter of a machine is selected.
     #[must_use]
     pub fn is_literal(&self) -> bool {
         self.set.is_literal()
@@ -126,10 +127,8 @@ impl PathPattern {
     /// Whether the pattern selects this machine. The name can begin with two backslashes.
     #[must_use]
     pub fn matches_machine(&self, machine: &str) -> bool {
-        self.path
-            .machine
-            .as_deref()
-            .is_none_or(|wanted| eq_ignore_case(wanted, machine.strip_prefix(r"\\").unwrap_or(machine)))
+        let name = machine.strip_prefix(r"\\").unwrap_or(machine);
+        self.machine.as_ref().is_none_or(|wanted| wanted.matches(name))
     }
 
     /// Whether the name of a set matches, regardless of whether the set has instances. Used to make suggestions
@@ -187,6 +186,7 @@ impl From<CounterPath> for PathPattern {
         let name = |instance: &InstanceName| format!("{}({})", path.set, instance.as_str()).into_boxed_str();
         Self {
             set_with_instance: path.instance.as_ref().filter(|_| is_literal).map(name),
+            machine: path.machine.as_deref().map(Pattern::new),
             set,
             instance,
             counter: Pattern::new(&path.counter),

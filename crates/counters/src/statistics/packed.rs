@@ -46,7 +46,7 @@ impl Packing {
     }
 
     /// Packs statistics without loss; [`unpack`](Self::unpack) restores them. Returns `None` if they have quantiles,
-    /// sums for the standard deviation, errors, no values, a clock that differs from this packing's, a bias of more
+    /// sums for the standard deviation, a time of the maximum, errors, no values, a clock that differs from this packing's, a bias of more
     /// than 16 bits, or sums of more than 64 bits.
     pub fn pack(&self, statistics: &Statistics) -> Option<PackedStatistics> {
         let sums = statistics.sums.to_plain(statistics.formula)?;
@@ -54,6 +54,7 @@ impl Packing {
         let matches_packing = (statistics.formula, statistics.intervals)
             == (self.empty.formula, self.empty.intervals)
             && statistics.quantiles.is_off()
+            && statistics.maximum_time.is_off()
             && (sums.time_base, sums.multi_count) == (self.time_base, self.multi_count)
             && statistics.last_machine == self.empty.last_machine;
         let is_complete = statistics.errors == 0

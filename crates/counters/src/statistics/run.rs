@@ -252,7 +252,14 @@ impl Series {
         statistics.values += count;
         let (low, high) = extremes(values);
         statistics.minimum = if low < statistics.minimum { low } else { statistics.minimum };
-        statistics.maximum = if high > statistics.maximum { high } else { statistics.maximum };
+        if high >= statistics.maximum {
+            if !statistics.maximum_time.is_off()
+                && let Some(position) = values.iter().position(|value| *value == high)
+            {
+                statistics.maximum_time.record(high > statistics.maximum, times[position]);
+            }
+            statistics.maximum = high;
+        }
         statistics.quantiles.add_all(values);
         if let Some(regression) = &mut statistics.sums.regression {
             values.iter().zip(times).for_each(|(&value, &at)| regression.add(value, at));

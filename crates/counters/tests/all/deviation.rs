@@ -1,8 +1,10 @@
-//! Standard deviation and slope: known values, cancellation, missing samples, percentiles.
+//! Standard deviation, slope and the time of the maximum: known values, cancellation, missing samples, percentiles.
 
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::{Calculator, CounterType, Intervals, RawValue, Statistics, Status};
+use tachograph_counters::{
+    Calculator, CounterType, Intervals, RawRun, RawValue, RunBuffers, SampleTimes, Series, Statistics, Status,
+};
 
 const SECOND: i64 = FileTime::PER_SECOND;
 
@@ -140,4 +142,36 @@ proptest! {
             prop_assert!(close(statistics.slope_per_hour(), slope), "{:?} {}", statistics.slope_per_hour(), slope);
         }
     }
+}
+
+#[test]
+fn the_earliest_maximum_has_the_time() {
+    let calculator = Calculator::new(CounterType::RAWCOUNT, 1000);
+    let values = [3, 9, 4, 9, 1];
+    let of = |seconds: std::ops::Range<usize>| {
+        let state = Statistics::new(calculator.formula(), Intervals::All, None).with_maximum_time();
+        let mut series = Series::new(state);
+        for second in seconds {
+            series.add(&calculator, &RawValue::new(values[second], 0), at(second as i64));
+        }
+        series.cut()
+    };
+    assert_eq!(of(0..5).maximum_time(), Some(at(1)));
+    for split in 0..=5 {
+        let (mut first, mut second) = (of(0..split), of(split..5));
+        let (one, other) = (first.clone(), second.clone());
+        first.merge(&other).expect("one formula");
+        second.merge(&one).expect("one formula");
+        assert_eq!([first.maximum_time(), second.maximum_time()], [Some(at(1)); 2], "{split}");
+    }
+    assert_eq!(of(0..5).take().emptied().maximum_time(), None);
+    assert_eq!(Statistics::new(calculator.formula(), Intervals::All, None).maximum_time(), None);
+    // As a run.
+    let state = Statistics::new(calculator.formula(), Intervals::All, None).with_maximum_time();
+    let (mut series, mut times) = (Series::new(state), SampleTimes::default());
+    (0..5).for_each(|second| times.push(at(second)));
+    let tails = [(0, Status::VALID_DATA)];
+    let run = RawRun { firsts: &values, seconds: &[0; 5], tails: &tails };
+    series.add_run(&calculator, &run, &times, &mut RunBuffers::default());
+    assert_eq!(series.statistics().maximum_time(), Some(at(1)));
 }

@@ -305,6 +305,7 @@ fn states_that_cannot_be_packed_are_refused() {
     for (what, state) in [
         ("an error", with_error),
         ("quantiles", quantiles),
+        ("a time of the maximum", ordinary.clone().with_maximum_time()),
         ("no value", rate(0, 1, 1000)),
         ("another clock", rate(0, 4, 3000)),
         ("two clocks", two_clocks),

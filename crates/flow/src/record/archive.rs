@@ -382,7 +382,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         self.summary.samples += 1;
         self.summary.values += after.0 - before.0;
         self.summary.bytes += after.1 - before.1;
-        self.summary.counters = segment.recorder.summary().counters;
+        self.summary.counters = self.summary.counters.max(segment.recorder.summary().counters);
         self.report_moved();
         if is_full {
             self.close_segment(sample.at.utc)?;

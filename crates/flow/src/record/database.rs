@@ -72,8 +72,8 @@ impl Sink for DatabaseRecorder {
         let written = self.writer.write(sample).and_then(|()| self.writer.flush());
         written.map_err(|error| error.at_path(path))?;
         self.summary.samples += 1;
-        self.summary.values += sample.len() as u64;
-        self.summary.counters = sample.record_count();
+        self.summary.values += sample.value_count() as u64;
+        self.summary.counters = self.summary.counters.max(sample.len());
         self.summary.bytes = self.writer.bytes();
         self.summary.first.get_or_insert(sample.at);
         self.summary.last = Some(sample.at);

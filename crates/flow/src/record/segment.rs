@@ -210,11 +210,11 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// Number of raw values of `sample` that the log stores.
-    pub(super) fn values_of(&self, sample: &Sample) -> usize {
+    /// Numbers of counters and of values that the log stores of `sample`, the last one. A counter of each instance counts.
+    pub(super) fn counts_of(&self, sample: &Sample) -> (usize, usize) {
         match self {
-            Self::Blg { .. } => sample.len(),
-            Self::Text { sink, .. } => sink.values_of(sample),
+            Self::Blg { .. } => (sample.len(), sample.value_count()),
+            Self::Text { sink, .. } => (sink.column_count(), sink.value_count()),
         }
     }
 

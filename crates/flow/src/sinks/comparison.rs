@@ -73,9 +73,10 @@ use super::statistics::StatisticsRow;
 /// One counter of one instance in two logs. At least one of the logs has it.
 #[derive(Clone, Debug)]
 pub struct ComparisonRow {
-    /// The full path in the second log, or in the first log if the counter is only there.
+    /// The full path in the second log, or in the first log if the counter is only there. Without the machine if two
+    /// machines are compared with each other.
     pub path: String,
-    /// The machine; `None` if the log does not name one.
+    /// The machine; `None` if the log does not name one, or if two machines are compared with each other.
     pub machine: Option<Arc<str>>,
     /// The counter set.
     pub set: Arc<CounterSet>,
@@ -198,6 +199,14 @@ impl ComparisonRow {
         }
     }
 
+    fn remove_machine(&mut self) {
+        if let Some(machine) = self.machine.take()
+            && let Some(path) = self.path.strip_prefix(&format!(r"\\{machine}"))
+        {
+            self.path = path.to_owned();
+        }
+    }
+
     fn english_set_name(&self) -> &str {
         self.set.english_name.as_deref().unwrap_or(&self.set.name)
     }
@@ -211,11 +220,15 @@ enum Log {
 }
 
 /// Pairs the rows of two logs by their paths, case-insensitively. Machine names are compared only if one of the logs has
-/// several machines. Identifiers are omitted. Instances that are not the same in both logs are compared as [`InstancePairing`]
+/// several machines. If each log has a single machine, but not the same, the rows name no machine. Identifiers are omitted. Instances that are not the same in both logs are compared as [`InstancePairing`]
 /// says. The result is sorted by [weight](ComparisonOrder::Weight).
 pub fn compare(before: impl Into<ComparedRows>, after: impl Into<ComparedRows>) -> Vec<ComparisonRow> {
     let (before, after) = (before.into(), after.into());
     let has_machines = has_several_machines(&before.instances) || has_several_machines(&after.instances);
+    let is_of_two_machines = match [before.machine(), after.machine()] {
+        [Some(before), Some(after)] => before.to_lowercase() != after.to_lowercase(),
+        _ => false,
+    };
     let pairings = pair_all_instances([&before, &after], has_machines);
     // The rows of sums have at most as many intervals.
     let intervals = [&before, &after].map(|log| max_intervals(&log.instances));
@@ -253,6 +266,9 @@ pub fn compare(before: impl Into<ComparedRows>, after: impl Into<ComparedRows>) 
                 }
             }
         }
+    }
+    if is_of_two_machines {
+        rows.iter_mut().for_each(ComparisonRow::remove_machine);
     }
     sort_comparison(&mut rows, ComparisonOrder::Weight);
     rows

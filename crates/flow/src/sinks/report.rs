@@ -109,6 +109,7 @@ pub struct StatisticsReport<W: io::Write> {
     frame: RowFrame<W>,
     /// For each column after the fixed ones, its position in [`StatisticsRow::extra`] and its name.
     extra: Vec<(usize, String)>,
+    has_maximum_time: bool,
     has_spans: bool,
 }
 
@@ -118,14 +119,17 @@ impl<W: io::Write> StatisticsReport<W> {
     /// # Errors
     ///
     /// When writing fails.
-    pub fn new(form: ReportForm, extra: &ExtraFigures, has_spans: bool, out: W) -> io::Result<Self> {
+    pub fn new(form: ReportForm, extra_figures: &ExtraFigures, has_spans: bool, out: W) -> io::Result<Self> {
         // Percentiles that are in every report are not repeated.
-        let names = extra.names().into_iter().enumerate();
+        let names = extra_figures.names().into_iter().enumerate();
         let extra: Vec<_> = names.filter(|(_, name)| !COLUMNS.contains(&name.as_str())).collect();
         let spans: &[&str] = if has_spans { &SPAN_COLUMNS } else { &[] };
         let fixed = spans.iter().chain(&IDENTITY_COLUMNS).chain(&COLUMNS).copied();
-        let frame = RowFrame::new(form, fixed.chain(extra.iter().map(|(_, name)| name.as_str())), out)?;
-        Ok(Self { frame, extra, has_spans })
+        let has_maximum_time = extra_figures.maximum_time;
+        let numbers = extra.iter().map(|(_, name)| name.as_str());
+        let columns = fixed.chain(numbers).chain(has_maximum_time.then_some(MAXIMUM_TIME));
+        let frame = RowFrame::new(form, columns, out)?;
+        Ok(Self { frame, extra, has_maximum_time, has_spans })
     }
 
     /// Writes a row, and the time range that it covers.
@@ -137,13 +141,16 @@ impl<W: io::Write> StatisticsReport<W> {
         let span = span.filter(|_| self.has_spans);
         let figure = |index: usize| row.extra.get(index).copied().flatten();
         let extra = self.extra.iter().map(|(index, name)| (name.as_str(), figure(*index)));
+        let maximum_time = self.has_maximum_time.then_some(row.maximum_time);
         let record = || {
             let times = span.into_iter().flat_map(|span| [span.begin.rfc3339(), span.end.rfc3339()]);
             let extra = extra.clone().map(|(_, figure)| Figure(figure));
             let (times, extra): (Vec<_>, Vec<_>) = (times.collect(), extra.collect());
-            (times, identity_of(row), StatisticsFigures::from(row), extra)
+            let maximum_time = maximum_time.map(|time| [time.map(|time| time.rfc3339())]);
+            let maximum_time: Vec<_> = maximum_time.into_iter().flatten().collect();
+            (times, identity_of(row), StatisticsFigures::from(row), extra, maximum_time)
         };
-        self.frame.push(|line| line.write_row(span, row, extra.clone()), record)
+        self.frame.push(|line| line.write_row(span, row, extra.clone(), maximum_time), record)
     }
 
     /// Writes the end of the report.
@@ -191,6 +198,9 @@ pub(super) fn into_io(error: csv::Error) -> io::Error {
         other => io::Error::other(format!("{other:?}")),
     }
 }
+
+/// The name of the time of the maximum.
+const MAXIMUM_TIME: &str = "maximum_time";
 
 /// The columns of a row's time range.
 const SPAN_COLUMNS: [&str; 2] = ["begin", "end"];

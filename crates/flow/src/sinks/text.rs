@@ -87,9 +87,14 @@ impl<W: Write> TextSink<W> {
         self
     }
 
-    /// Number of raw values in the last sample that have a column.
-    pub(crate) fn values_of(&self, sample: &Sample) -> usize {
-        self.formatter.values_of(sample)
+    /// Number of columns, without that of the time.
+    pub(crate) fn column_count(&self) -> usize {
+        self.formatter.cells.len()
+    }
+
+    /// Number of values in the last row.
+    pub(crate) fn value_count(&self) -> usize {
+        self.formatter.value_count()
     }
 
     /// The output, for example to sync it to disk.

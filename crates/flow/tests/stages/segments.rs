@@ -142,7 +142,12 @@ fn statistics(samples: Vec<Sample>) -> Vec<String> {
 
 /// The options for all optional statistics.
 pub(crate) fn extra() -> ExtraFigures {
-    ExtraFigures { percentiles: [1.0, 99.9].into(), standard_deviation: true, slope_per_hour: true }
+    ExtraFigures {
+        percentiles: [1.0, 99.9].into(),
+        standard_deviation: true,
+        slope_per_hour: true,
+        maximum_time: true,
+    }
 }
 
 /// The figures of rows, with all digits.

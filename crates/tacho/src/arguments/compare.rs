@@ -21,7 +21,7 @@ use super::{NumberArguments, ReportFormat, RowArguments, SelectionArguments, Wor
 /// have as many instances of a name, the sums over the instances of the name are compared: bash#*.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Two logs, the earlier one first: .blg, .csv, .tsv or .json (from relog and query), or folders of archives. Arguments that
+    /// Two logs, the earlier one first: .blg, .csv, .tsv or .json (from relog and query), or folders of archives or of their machines. Arguments that
     /// start with a backslash are counter paths, as after -c.
     #[arg(required_unless_present = "counters", num_args = 1.., value_names = ["BEFORE", "AFTER"], value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,

@@ -15,6 +15,7 @@ macro_rules! examples {
   tacho list -v '\PhysicalDisk(*)\Avg. *'      types, units and sources of these counters
   tacho list -qx PhysicalDisk -o counters.txt  paths for -cf
   tacho list server.blg                        the counters of a log
+  tacho list server.blg Process                a counter set of a log
   tacho list -s web1 PhysicalDisk              counters of another machine"
     };
 }
@@ -24,7 +25,8 @@ macro_rules! examples {
 #[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
 pub(crate) struct ListArguments {
     /// A log (.blg, .csv, .tsv or .json, recognised by its content), a counter path of this machine (starts with `\`), or
-    /// the name of a counter set; the wildcards `*` and `?` are allowed. Otherwise, all operands together are words to
+    /// the name of a counter set; the wildcards `*` and `?` are allowed. Beside a log, paths and names select counters of
+    /// the log. Otherwise, all operands together are words to
     /// search for in names, descriptions and the names of other tools (docs/linux.md). Default: all counter sets of this
     /// machine.
     #[arg(value_name = "WHAT", value_parser = super::log_name())]

@@ -10,7 +10,7 @@ use super::{Word, words};
 pub(crate) struct RowArguments {
     /// Show only the first N rows in the order of --sort. 'tacho stats' shows N rows per counter, or N instances if
     /// sorted by a counter; without --sort, those with the highest averages. 'tacho stats' omits Totals, Idle,
-    /// _Exited and _Unattributed.
+    /// _Exited and _Unattributed, unless a path names them without wildcards.
     #[arg(long, value_name = "N", value_parser = parse_top)]
     pub(crate) top: Option<usize>,
     /// Sum the instances of each name: svchost, svchost#1, ... become svchost; so do svchost:1234, ... in Process V2.

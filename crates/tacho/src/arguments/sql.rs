@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-/// Query logs and archives with SQL: tables of samples, averages, counters and machines.
+/// Query logs and archives with SQL (with the separate program tacho-sql).
 ///
-/// Runs the program tacho-sql, which 'cargo build --release -p tachograph-sql' builds. 'tacho sql --help' lists its options.
+/// There are tables of samples, averages, counters and machines. Runs the program tacho-sql, which 'cargo build --release -p tachograph-sql' builds. 'tacho sql --help' lists its options.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct SqlArguments {

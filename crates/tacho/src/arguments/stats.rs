@@ -48,6 +48,9 @@ pub(crate) struct StatsArguments {
     /// Show the trend per hour: the slope of a linear regression (least squares) over the values of the intervals.
     #[arg(long)]
     pub(crate) slope: bool,
+    /// Show the time of the maximum: the end of its interval; of the first one if there are several.
+    #[arg(long)]
+    pub(crate) maximum_time: bool,
     /// Sort the rows of each counter by a figure (last, average, minimum, maximum, p50, p95, values, errors, ...),
     /// largest first; or sort instances by the average of the named counter and keep the rows of an instance together.
     /// For sorting, averages are multiplied by their numbers of values, so that an instance that was busy for a second
@@ -75,6 +78,7 @@ impl StatsArguments {
             percentiles: Arc::from(percentiles),
             standard_deviation: self.deviation,
             slope_per_hour: self.slope,
+            maximum_time: self.maximum_time,
         }
     }
 }

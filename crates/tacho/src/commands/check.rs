@@ -8,7 +8,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::TextForm;
 use tachograph_logs::{Format, ReadOptions};
 
-use super::list::{UNKNOWN_ZONE, duration, local, machine_names, scan, values};
+use super::list::{ScannedLog, UNKNOWN_ZONE, duration, local, machine_names, values};
 use super::relog::write_table;
 use crate::arguments::CheckArguments;
 use crate::failure::{Failure, notify};
@@ -35,16 +35,16 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
 
 fn check(file: &Path, arguments: &CheckArguments) -> Result<bool, Failure> {
     let reading = arguments.reading.options();
-    let (report, scan) = scan(file, &reading)?;
-    super::guessed_encoding_messages(std::slice::from_ref(&report)).for_each(notify);
-    let problems = report.problems();
+    let log = ScannedLog::read(file, &reading)?;
+    let scan = &log.scan;
+    super::guessed_encoding_messages(&log.reports).for_each(notify);
     let mut out = io::stdout().lock();
     let mut write_line = |text: std::fmt::Arguments<'_>| out.write_all(line(text).as_bytes());
     let samples = counted(scan.samples(), "sample", "samples");
     let range = match scan.time_range() {
         Some((first, last)) => {
             let length = duration(last.utc.since(first.utc));
-            if report.facts().is_zone_known() {
+            if log.facts().is_zone_known() {
                 format!("from {} to {} ({length})", first.rfc3339(), last.rfc3339())
             } else {
                 format!("from {} to {} ({length}; {UNKNOWN_ZONE})", local(first), local(last))
@@ -52,8 +52,8 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<bool, Failure> {
         }
         None => "none readable".to_owned(),
     };
-    let mut facts = format!("{samples} {range}, {}", values(&report, &scan));
-    let machines = machine_names(&scan);
+    let mut facts = format!("{samples} {range}, {}", values(&log));
+    let machines = machine_names(scan);
     if !machines.is_empty() {
         facts.push_str(&format!(
             ", {} {}",
@@ -61,21 +61,25 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<bool, Failure> {
             machines.join(", ")
         ));
     }
-    let is_intact = problems.is_empty();
+    // An archive has a report for each of its machines.
+    let problems: Vec<_> = log.reports.iter().map(|report| (report.path(), report.problems())).collect();
+    let is_intact = problems.iter().all(|(_, problems)| problems.is_empty());
     if is_intact {
-        write_line(format_args!("{}: intact: {}, {facts}", file.display(), report.facts().format.name()))?;
+        write_line(format_args!("{}: intact: {}, {facts}", file.display(), log.facts().format.name()))?;
     } else {
-        for problem in problems.list() {
-            write_line(format_args!("{}: {problem}", file.display()))?;
-        }
-        let unlisted = problems.count() - problems.list().len() as u64;
-        if unlisted > 0 {
-            write_line(format_args!("{}: and {} more", file.display(), grouped(&unlisted.to_string())))?;
+        for (path, problems) in &problems {
+            for problem in problems.list() {
+                write_line(format_args!("{}: {problem}", path.display()))?;
+            }
+            let unlisted = problems.count() - problems.list().len() as u64;
+            if unlisted > 0 {
+                write_line(format_args!("{}: and {} more", path.display(), grouped(&unlisted.to_string())))?;
+            }
         }
         write_line(format_args!(
             "{}: {}; intact: {facts}",
             file.display(),
-            counted(problems.count(), "problem", "problems")
+            counted(problems.iter().map(|(_, problems)| problems.count()).sum(), "problem", "problems")
         ))?;
     }
     if let Some(target) = &arguments.salvage {

@@ -5,10 +5,13 @@ mod totals;
 
 use std::io::{self, BufWriter};
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use tachograph_counters::civil::Moment;
+use tachograph_counters::sample::Sample;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
-    ComparedLog, ComparisonOrder, ComparisonRow, ReportForm, compare, remove_equal_totals,
+    ComparedLog, ComparedRows, ComparisonOrder, ComparisonRow, ReportForm, compare, remove_equal_totals,
     remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
 use tachograph_logs::Grouping;
@@ -24,24 +27,31 @@ use table::{Frame, TableRow};
 pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     let mut queries = arguments.selection.queries(&arguments.files)?;
     let [before, after] = &mut queries[..] else {
-        return Err(Failure::usage(
-            "name two logs, the earlier one first: 'tacho compare BEFORE AFTER'; 'tacho relog' cuts and merges logs",
-        ));
+        return Err(Failure::usage(format!(
+            "name two logs, the earlier one first: 'tacho compare BEFORE AFTER'; {}",
+            advice_for_one_log(&queries)
+        )));
     };
     let (statistics_before, samples_before) = statistics_of(arguments, before)?;
     let (statistics_after, samples_after) = statistics_of(arguments, after)?;
+    let ranges = [statistics_before.range(), statistics_after.range()];
+    let [rows_before, rows_after] = [statistics_before, statistics_after].map(ComparedRows::from);
+    let machines = [rows_before.machine(), rows_after.machine()].map(Option::<&_>::cloned);
+    let mut rows = compare(rows_before, rows_after);
+    // The rows of two machines do not name them.
+    let omits_machines = rows.iter().all(|row| row.machine.is_none());
+    let [machine_before, machine_after] = machines.map(|machine| machine.filter(|_| omits_machines));
     let logs = [
-        log_line("before", before, &statistics_before, samples_before),
-        log_line("after", after, &statistics_after, samples_after),
+        log_line("before", before, machine_before.as_deref(), ranges[0], samples_before),
+        log_line("after", after, machine_after.as_deref(), ranges[1], samples_after),
     ];
-    if let (Some((start, _)), Some((_, end))) = (statistics_before.range(), statistics_after.range())
+    if let [Some((start, _)), Some((_, end))] = ranges
         && start.utc >= end.utc
     {
         notify(
             "the first log is the later one: name the earlier log first to see changes in the order of time",
         );
     }
-    let mut rows = compare(statistics_before, statistics_after);
     let is_everything = before.selection.is_everything();
     let omitted = match is_everything {
         true => remove_repeating_sets(&mut rows, this_machine::repeating_sets()),
@@ -90,14 +100,51 @@ fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<(
     }
 }
 
-/// The line of a log above the table: its name, time range and number of samples.
-fn log_line(name: &str, query: &LogQuery, log: &ComparedLog, samples: u64) -> String {
+/// How to compare the machines of a single log.
+fn advice_for_one_log(queries: &[LogQuery]) -> String {
+    if let [query] = queries {
+        if let [first, second, ..] = &query.paths[..] {
+            let (first, second) = (first.display(), second.display());
+            return format!("the folders of its machines are logs, as in 'tacho compare {first} {second}'");
+        }
+        if let [machine, _, ..] = &machines_of(query)[..] {
+            return format!(
+                r"'tacho relog {} -c '\\{machine}\*\*' '\\{machine}\*(*)\*' -o {machine}.blg' writes a log of one of its machines",
+                files_of(query)
+            );
+        }
+    }
+    "'tacho relog' cuts and merges logs".to_owned()
+}
+
+/// The machines in the first sample of a log, as far as it can be read.
+fn machines_of(query: &LogQuery) -> Vec<Arc<str>> {
+    let mut sample = Sample::default();
+    let has_sample = query.samples().is_ok_and(|mut pipeline| pipeline.source.next(&mut sample).is_ok());
+    let mut machines: Vec<Arc<str>> = Vec::new();
+    for group in sample.groups.iter().filter(|_| has_sample) {
+        if !machines.contains(&group.set.machine) {
+            machines.push(Arc::clone(&group.set.machine));
+        }
+    }
+    machines
+}
+
+/// The line of a log above the table: its name, its machine if the rows do not name it, time range and number of samples.
+fn log_line(
+    name: &str,
+    query: &LogQuery,
+    machine: Option<&str>,
+    range: Option<(Moment, Moment)>,
+    samples: u64,
+) -> String {
     let samples = counted(samples, "sample", "samples");
-    let range = log.range().map_or_else(String::new, |(first, last)| {
+    let machine = machine.map_or_else(String::new, |machine| format!(r", \\{machine}"));
+    let range = range.map_or_else(String::new, |(first, last)| {
         let length = duration(last.utc.0.saturating_sub(first.utc.0));
         format!(", {} to {}, {length}", local(first), local(last))
     });
-    format!("{name}: {}{range}, {samples}", files_of(query))
+    format!("{name}: {}{machine}{range}, {samples}", files_of(query))
 }
 
 /// The rows of the table, without `--top`.

@@ -5,6 +5,7 @@ mod found;
 mod json;
 mod listed_set;
 mod processes;
+mod scanned_log;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,10 +17,8 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::{Counter, Instance};
 use tachograph_counters::wildcard::fold_case;
-use tachograph_flow::logs::LogReport;
-use tachograph_flow::query::LogQuery;
-use tachograph_flow::{FlowError, ScannedGroup, UnionScan};
-use tachograph_logs::{Grouping, ReadOptions};
+use tachograph_flow::{ScannedGroup, UnionScan};
+use tachograph_logs::ReadOptions;
 use tachograph_perflib::Registry;
 use unicode_width::UnicodeWidthStr;
 
@@ -27,6 +26,7 @@ use chosen_set::ChosenSet;
 use found::Found;
 pub(crate) use listed_set::machines as machine_names;
 use listed_set::{ListedSet, sets};
+pub(crate) use scanned_log::ScannedLog;
 
 use super::notify_problems;
 use super::output_format::output_file;
@@ -35,7 +35,6 @@ use crate::failure::{Failure, notify};
 use crate::machines;
 use crate::output::write_text;
 use crate::pager::PagedOutput;
-use crate::progress::Progress;
 use crate::table::{counted, escape_controls, grouped, line, push_padded, terminal_width};
 use crate::this_machine;
 
@@ -66,7 +65,7 @@ enum Form {
 
 /// The log or the counter sets that a name refers to.
 enum Listed {
-    Log(Box<(LogReport, UnionScan)>),
+    Log(Box<ScannedLog>),
     Sets(Vec<ChosenSet>),
     Found(Found),
 }
@@ -157,15 +156,30 @@ fn show(
     let found = search(request, &mut registry)?;
     let names: &[&Path] = if found.is_some() { &[] } else { &request.names[..] };
     listed.extend(found.map(Listed::Found));
-    for name in names {
-        let one = if request.accepts_logs && is_log(name) {
-            scan(name, &request.reading).map_err(Failure::from).map(|(report, scan)| {
-                notify_problems(std::slice::from_ref(&report));
-                Listed::Log(Box::new((report, scan)))
-            })
-        } else {
-            chosen_set::choose(&registry()?, &name.to_string_lossy(), request.form).map(Listed::Sets)
-        };
+    let (logs, operands): (Vec<&Path>, Vec<&Path>) =
+        names.iter().partition(|name| request.accepts_logs && is_log(name));
+    let operands: Vec<_> = operands.iter().map(|name| name.to_string_lossy()).collect();
+    let operands: Vec<&str> = operands.iter().map(|name| &**name).collect();
+    let of_log = |log: &Path| match operands.is_empty() {
+        true => ScannedLog::read(log, &request.reading).map_err(Failure::from),
+        false => ScannedLog::read_some(log, &request.reading, &operands),
+    };
+    // Next to logs, the other operands select counters of the logs.
+    let of_logs = logs.iter().map(|log| {
+        let log = of_log(log)?;
+        notify_problems(&log.reports);
+        Ok(Listed::Log(Box::new(log)))
+    });
+    let of_machine = operands.iter().filter(|_| logs.is_empty()).map(|operand| {
+        let chosen = chosen_set::choose(&registry()?, operand, request.form);
+        chosen.map(Listed::Sets).map_err(|failure| match Path::new(operand).exists() {
+            true => Failure::usage(format!(
+                "'{operand}' is a file, not a counter set: 'tacho list {operand}' lists its counters"
+            )),
+            false => failure,
+        })
+    });
+    for one in of_logs.chain(of_machine) {
         match one {
             Ok(one) => listed.push(one),
             Err(failure) => failures.push(failure),
@@ -249,9 +263,8 @@ fn is_log(name: &Path) -> bool {
 fn description(listed: &Listed, is_overview: bool, is_verbose: bool, width: usize) -> String {
     match listed {
         Listed::Log(log) => {
-            let (report, scan) = &**log;
-            let mut text = summary(report, scan);
-            for set in sets(scan) {
+            let mut text = summary(log);
+            for set in sets(&log.scan) {
                 text.push('\n');
                 text += &describe(&set);
             }
@@ -265,12 +278,12 @@ fn description(listed: &Listed, is_overview: bool, is_verbose: bool, width: usiz
 
 fn all_paths(listed: &Listed, has_instances: bool) -> Vec<String> {
     match listed {
-        Listed::Log(log) if has_instances => paths(&log.1).collect(),
+        Listed::Log(log) if has_instances => paths(&log.scan).collect(),
         Listed::Log(log) => {
             let mut seen = std::collections::HashSet::new();
             let all = Instance::new(None, "*", 0);
             let counters = log
-                .1
+                .scan
                 .groups()
                 .iter()
                 .flat_map(|group| group.set.counters.iter().map(|counter| group.set.path(&all, counter)));
@@ -281,26 +294,15 @@ fn all_paths(listed: &Listed, has_instances: bool) -> Vec<String> {
     }
 }
 
-/// Reads a whole log to find its counters, instances and times.
-pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, UnionScan), FlowError> {
-    let reading = ReadOptions { grouping: Grouping::Neighbours, ..reading.clone() };
-    let mut pipeline = LogQuery { reading, ..LogQuery::new(vec![file.to_path_buf()]) }.samples()?;
-    let mut scan = UnionScan::default();
-    let mut progress = Progress::new();
-    let reports = pipeline.reports.clone();
-    tachograph_flow::run(&mut *pipeline.source, &mut scan, || progress.update(&reports))?;
-    Ok((pipeline.reports.swap_remove(0), scan))
-}
-
-pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
-    let facts = report.facts();
+pub(crate) fn summary(log: &ScannedLog) -> String {
+    let (facts, scan) = (log.facts(), &log.scan);
     let mut text = String::new();
     // The size of a database on a server is unknown.
-    let bytes = match facts.file_bytes {
+    let bytes = match log.bytes() {
         0 => String::new(),
         bytes => format!(", {} bytes", grouped(&bytes.to_string())),
     };
-    text += &line(format_args!("{}: {}{bytes}", report.path().display(), facts.format.name()));
+    text += &line(format_args!("{}: {}{bytes}", log.path.display(), facts.format.name()));
     let machines: Vec<_> = machine_names(scan).into_iter().map(|machine| format!(r"\\{machine}")).collect();
     if !machines.is_empty() {
         text += &line(format_args!("  machine   {}", machines.join(", ")));
@@ -329,22 +331,22 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
         "  counters  {} in {}, {}",
         grouped(&columns.to_string()),
         counted(sets(scan).len() as u64, "set", "sets"),
-        values(report, scan)
+        values(log)
     ));
     text
 }
 
 /// The number and kind of values: `18,164 raw values`. Values that were converted from a text log to BLG are formatted.
-pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
-    let counters = || scan.groups().iter().flat_map(|group| &group.set.counters);
+pub(crate) fn values(log: &ScannedLog) -> String {
+    let counters = || log.scan.groups().iter().flat_map(|group| &group.set.counters);
     let is_formatted = |counter: &Counter| counter.counter_type == CounterType::DOUBLE_RAW;
     let kind = match (counters().any(is_formatted), counters().all(is_formatted)) {
         (true, true) => "formatted",
         (true, false) => "raw and formatted",
-        (false, _) if report.facts().format.is_formatted() => "formatted",
+        (false, _) if log.facts().format.is_formatted() => "formatted",
         (false, _) => "raw",
     };
-    counted(scan.values(), &format!("{kind} value"), &format!("{kind} values"))
+    counted(log.scan.values(), &format!("{kind} value"), &format!("{kind} values"))
 }
 
 pub(crate) fn paths(scan: &UnionScan) -> impl Iterator<Item = String> {

@@ -12,7 +12,7 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::{LiveOptions, Refresh, Schedule, Stop};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextForm, TextSink};
-use tachograph_flow::{FlowError, NameSums, NameSumsSink, Sink, Source, UnionScan};
+use tachograph_flow::{FlowError, NameSums, NameSumsSink, Selection, Sink, Source, UnionScan};
 use tachograph_logs::Format;
 use tachograph_machine::Machine;
 use tachograph_perflib::FREQUENCY;
@@ -53,6 +53,8 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
             target.paths = this_machine::default_counters(&target.registry)?;
         }
     }
+    let paths = targets.iter().flat_map(|target| target.paths.iter().cloned()).collect();
+    let selection = Selection::new(paths);
     let format = format_of(arguments)?;
     if arguments.sort.is_some() && arguments.group_by.is_none() {
         for target in &mut targets {
@@ -100,7 +102,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     this_machine::notify_new_problems(&live.report);
     notify_missing_instances(&live, format.is_some_and(is_text));
     check_sort_counter(arguments, &first)?;
-    let (mut sink, late) = sink(format, output, arguments, &live, &first)?;
+    let (mut sink, late) = sink(format, output, arguments, &live, &first, selection)?;
     let outcome = run_samples(&mut live, &first, &mut *sink, &late);
     this_machine::notify_problem_totals(&live.report);
     notify_late_instances(&late);
@@ -119,6 +121,7 @@ fn sink(
     arguments: &QueryArguments,
     live: &Live,
     first: &Sample,
+    selection: Selection,
 ) -> Result<(Box<dyn Sink>, LateInstances), Failure> {
     if let (Some(Format::Blg), Some(path)) = (format, output) {
         let mut options = RecordOptions::new(path, arguments.live.interval());
@@ -149,8 +152,8 @@ fn sink(
             let sink: Box<dyn Sink> = match &arguments.sort {
                 Some(counter) => {
                     let max_width = terminal_width().filter(|_| output.is_none() && !arguments.wide);
-                    let counter = counter_name(counter);
-                    Box::new(InstanceTableSink::new(out, counter, arguments.top, max_width, form))
+                    let order = (counter_name(counter), arguments.top);
+                    Box::new(InstanceTableSink::new(out, order, selection, max_width, form))
                 }
                 None => Box::new(TableSink::new(out, table_sink::screen_width(), form)),
             };

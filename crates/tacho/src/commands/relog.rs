@@ -11,6 +11,7 @@ use tachograph_flow::{FlowError, Sink, UnionScan};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::{Format, Grouping};
 
+use super::list::ScannedLog;
 use super::output_format::{
     blg_on_standard_output, format_of_output, is_standard_output, is_text, output_file,
 };
@@ -247,9 +248,9 @@ pub(crate) fn blg_options(reports: &[LogReport], output: &Path) -> BlgWriterOpti
 /// Without an output: prints a summary of the inputs.
 fn summarise(query: &LogQuery) -> Result<ExitCode, Failure> {
     for path in &query.paths {
-        let (report, scan) = list::scan(path, &query.reading)?;
-        notify_problems(std::slice::from_ref(&report));
-        io::stdout().lock().write_all(list::summary(&report, &scan).as_bytes())?;
+        let log = ScannedLog::read(path, &query.reading)?;
+        notify_problems(&log.reports);
+        io::stdout().lock().write_all(list::summary(&log).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -264,12 +265,12 @@ fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCod
     let file = file.transpose()?;
     let mut text = String::new();
     for path in &query.paths {
-        let (report, scan) = list::scan(path, &query.reading)?;
-        notify_problems(std::slice::from_ref(&report));
+        let log = ScannedLog::read(path, &query.reading)?;
+        notify_problems(&log.reports);
         if arguments.output.is_none() {
-            text.push_str(&list::summary(&report, &scan));
+            text.push_str(&list::summary(&log));
         }
-        for path in list::paths(&scan) {
+        for path in list::paths(&log.scan) {
             // Names are escaped for display, but not in files for -cf.
             text += &if arguments.output.is_none() { line(path) } else { path + "\n" };
         }

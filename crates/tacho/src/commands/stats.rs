@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
         extra: extra.clone(),
         ..StatisticsOptions::default()
     };
-    let order = RowOrder::new(arguments, &extra)?;
+    let order = RowOrder::new(arguments, &extra, query.selection.clone())?;
     let mut output = Output::new(arguments, extra, order);
     let sums_names = arguments.rows.sums_names();
     let mut pipeline = query.samples()?;
@@ -72,6 +72,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
             "{times} an instance name passed to another process (ID Process changed); no interval spans the change"
         ));
     }
+    output.check_top()?;
     if output.is_empty() {
         return Err(if samples > 0 { no_value(&query) } else { no_sample(&query) });
     }

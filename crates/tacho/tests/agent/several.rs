@@ -108,6 +108,37 @@ fn a_machine_that_is_down_at_the_start_is_recorded_when_it_answers() {
     let _ = child.wait();
 }
 
+#[test]
+fn tables_name_the_machine_of_each_value() {
+    let (setup, _agent) = setup_with_absent();
+    let query =
+        |arguments: &[&str]| setup.prints(&[&["query", "-si", "0.3", "-sc", "1"][..], arguments].concat());
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let processes = r"\System\Processes";
+    let table = query(&["-s", "web?", processes]);
+    let lines: Vec<_> = table.lines().map(words).collect();
+    assert_eq!(lines[0], [r"\\web1", r"\\web2"], "{table}");
+    assert_eq!(lines[1], [r"\System", r"\System"], "{table}");
+    assert_eq!(lines[2][1..], [r"\Processes", r"\Processes"], "{table}");
+    // One machine is shown once.
+    let table = query(&["-s", "web1", processes, r"\System\Threads"]);
+    let first = words(table.lines().next().expect("a line"));
+    assert_eq!(first, [r"\\web1", r"\System", r"\System"], "{table}");
+    // The machines are in the order of the paths, also if a path names none.
+    let here = query(&[processes]);
+    let here = words(here.lines().next().expect("a line"));
+    let table = query(&[r"\\web2\System\Processes", processes, r"\\web1\System\Processes"]);
+    let first = words(table.lines().next().expect("a line"));
+    assert_eq!(first, [r"\\web2", here[0].as_str(), r"\\web1"], "{table}");
+    // In a table that is too wide, each row has the path of its counter.
+    let rows = query(&["-s", "web?", r"\System\*"]);
+    let rows_of =
+        |machine: &str| rows.lines().filter(|row| row.starts_with(&format!(r"\\{machine}\"))).count();
+    let all = rows.lines().filter(|row| row.starts_with('\\')).count();
+    assert!(rows_of("web1") > 5 && rows_of("web1") == rows_of("web2"), "{rows}");
+    assert_eq!(all, rows_of("web1") + rows_of("web2"), "{rows}");
+}
+
 /// A running `tacho serve`, which is killed when dropped.
 pub(crate) struct Served {
     child: std::process::Child,

@@ -33,8 +33,10 @@ fn compared(folder: &Folder, arguments: &[&str]) -> Vec<String> {
     let text = folder.prints([&["compare", "-f", "json"], arguments].concat());
     let rows: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
     let text = |row: &serde_json::Value| {
+        // The rows of two machines name neither.
         let path = row["path"].as_str().expect("a path").trim_start_matches('\\');
-        let (_, path) = path.split_once('\\').expect("a machine");
+        let machine = row["machine"].as_str().map(|machine| format!(r"{machine}\")).unwrap_or_default();
+        let path = path.strip_prefix(&machine).expect("the machine");
         format!("{path} {} {} {} {}", row["before"], row["after"], row["difference"], row["ratio"])
     };
     rows.iter().map(text).collect()
@@ -267,6 +269,34 @@ fn two_logs_are_needed() {
     folder.run(range).fails_with(
         1,
         "a.blg: no samples in this time range; its samples are from 2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000",
+    );
+}
+
+#[test]
+fn two_machines_are_compared() {
+    let folder = Folder::new();
+    log(&folder, "a.blg", "WEB1", 500, &[("c:", 10)]);
+    log(&folder, "b.blg", "WEB2", 250, &[("c:", 40)]);
+    // The rows of two machines name neither.
+    let table = folder.prints(["compare", "a.blg", "b.blg"]);
+    assert!(table.starts_with("before: a.blg, \\\\WEB1, 2024-03-05 "), "{table}");
+    assert!(table.contains("\nafter: b.blg, \\\\WEB2, 2024-03-05 "), "{table}");
+    assert!(table.contains("\n\\Disk(c:)\\Transfers/sec "), "{table}");
+    let rows = folder.prints(["compare", "a.blg", "b.blg", "-f", "json"]);
+    let rows: serde_json::Value = serde_json::from_str(&rows).expect("JSON");
+    assert_eq!((&rows[0]["path"], &rows[0]["machine"]), (&r"\Disk(c:)\Transfers/sec".into(), &().into()));
+    // Machines of one log.
+    folder.relog(["a.blg", "-o", "all", "-f", "archive"]);
+    folder.relog(["b.blg", "-o", "all", "-f", "archive", "-a"]);
+    folder.run(["compare", "all"]).fails_with(
+        2,
+        "name two logs, the earlier one first: 'tacho compare BEFORE AFTER'; the folders of its machines are logs, as in \
+         'tacho compare all/machine=WEB1 all/machine=WEB2'",
+    );
+    folder.relog(["a.blg", "b.blg", "-o", "both.blg"]);
+    folder.run(["compare", "both.blg"]).fails_with(
+        2,
+        r"name two logs, the earlier one first: 'tacho compare BEFORE AFTER'; 'tacho relog both.blg -c '\\WEB1\*\*' '\\WEB1\*(*)\*' -o WEB1.blg' writes a log of one of its machines",
     );
 }
 

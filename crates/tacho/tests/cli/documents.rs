@@ -76,14 +76,14 @@ fn the_examples_of_this_machine_have_the_keys_of_the_output() {
 fn keys_of_options_are_explained() {
     let folder = example();
     let (page, _) = page("json");
-    let options = ["--every", "1s", "--percentile", "1,99.9", "--deviation", "--slope"];
+    let options = ["--every", "1s", "--percentile", "1,99.9", "--deviation", "--slope", "--maximum-time"];
     for row in folder.stats(&[&["web1.blg"], &options[..]].concat()) {
         let object = row.as_object().expect("an object");
         let is_explained = |key: &str| page.contains(&format!("\n| `{key}`"));
         // All percentiles are explained together.
         let unknown: Vec<_> = object.keys().filter(|key| !is_explained(key) && *key != "p99.9").collect();
         assert!(unknown.is_empty() && page.contains("`p99.9`"), "{unknown:?}");
-        assert_eq!(object.len(), 22 + 2 + 4);
+        assert_eq!(object.len(), 22 + 2 + 5);
     }
 }
 

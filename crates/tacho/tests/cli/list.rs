@@ -171,3 +171,29 @@ fn names_are_compared_case_insensitively() {
         "{listed}"
     );
 }
+
+#[test]
+fn operands_after_a_log_select_its_counters() {
+    let folder = Folder::new();
+    halle().write(&folder.path("in.blg"));
+    let listed = folder.prints(["list", "in.blg", "treiber"]);
+    assert!(listed.contains("counters  2 in 1 set, ") && listed.contains("\\\\HALLE\\Treiber\n"), "{listed}");
+    assert!(!listed.contains("Prozessor"), "{listed}");
+    let paths = folder.prints(["list", "-q", "in.blg", r"\\h*\Treiber\Flags"]);
+    assert_eq!(paths, "\\\\HALLE\\Treiber\\Flags\n");
+    // The English name of a set, and a path of a set with instances.
+    let paths = folder.prints(["list", "-qx", "Processor", "in.blg"]);
+    assert_eq!(paths.lines().count(), 2, "{paths}");
+    folder.run(["list", "in.blg", "Treibe"]).fails_with(
+        2,
+        "'Treibe' is neither a log nor among the counters of in.blg: did you mean the counter set 'Treiber'?",
+    );
+    let some = folder.run(["list", "in.blg", "Treiber", "Memory"]);
+    assert_eq!(some.status, 0, "{some:?}");
+    assert!(some.stderr.starts_with("tacho: 'Memory' is neither a log nor"), "{}", some.stderr);
+    assert!(!some.stdout.contains("Memory"), "{}", some.stdout);
+    let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    folder
+        .run(["list", "-s", hostname.trim(), "in.blg"])
+        .fails_with(2, "'in.blg' is a file, not a counter set: 'tacho list in.blg' lists its counters");
+}

@@ -88,6 +88,52 @@ fn machines_are_merged_into_one_blg() {
 }
 
 #[test]
+fn the_machine_in_a_path_can_have_wildcards() {
+    let folder = two_machines();
+    folder.relog(["web1.blg", "web2.blg", "-o", "both.blg"]);
+    let machines = |path: &str| {
+        let rows = folder.stats(&["both.blg", "-c", path]);
+        rows.iter().map(|row| row["machine"].as_str().expect("a machine").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(machines(r"\\*\System\System Calls/sec"), ["WEB1", "WEB2"]);
+    assert_eq!(machines(r"\\web?\System\*"), ["WEB1", "WEB2"]);
+    assert_eq!(machines(r"\\*2\System\*"), ["WEB2"]);
+    let text = folder.prints(["relog", "both.blg", "-c", r"\\*1\System\*", "-o", "-"]);
+    assert!(text.contains("WEB1") && !text.contains("WEB2"), "{text}");
+    folder
+        .run(["stats", "both.blg", r"\\db*\System\*"])
+        .fails_with(2, r"'\\db*\System\*' is not in the log: there are counters of '\\WEB1', '\\WEB2'");
+    // Machines can be ranked by a counter that has no instances.
+    let top = folder.stats(&["both.blg", r"\\*\System\System Calls/sec", "--sort", "maximum", "--top", "1"]);
+    assert_eq!((top.len(), &top[0]["machine"]), (1, &"WEB2".into()));
+}
+
+#[test]
+fn an_archive_of_several_machines_is_listed_as_one() {
+    let folder = two_machines();
+    folder.relog(["web1.blg", "-o", "all", "-f", "archive"]);
+    folder.relog(["web2.blg", "-o", "all", "-f", "archive", "-a"]);
+    let listed = folder.prints(["list", "all"]);
+    let bytes = |name: &str| {
+        let listed = folder.prints(["list", "-f", "json", name]);
+        let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+        listed[0]["bytes"].as_u64().expect("a number")
+    };
+    assert!(listed.starts_with("all: archive, ") && listed.contains(r"machine   \\WEB1, \\WEB2"), "{listed}");
+    assert_eq!(bytes("all"), bytes("all/machine=WEB1") + bytes("all/machine=WEB2"));
+    // Damage to the second machine is found.
+    assert!(folder.prints(["check", "all"]).starts_with("all: intact: archive, "));
+    let date = std::fs::read_dir(folder.path("all/machine=WEB2")).expect("a folder").next().expect("a date");
+    let date = date.expect("an entry").path();
+    let file = std::fs::read_dir(date).expect("a folder").next().expect("a file").expect("an entry").path();
+    let mut content = std::fs::read(&file).expect("a file");
+    content.truncate(content.len() / 2);
+    std::fs::write(&file, content).expect("written");
+    let checked = folder.run(["check", "all"]);
+    assert_eq!(checked.status, 1, "{checked:?}");
+}
+
+#[test]
 fn all_times_keep_every_sample_of_every_machine() {
     let folder = two_machines();
     let ran = folder.relog(["web1.blg", "web2.blg", "--all-times", "-o", "-"]);

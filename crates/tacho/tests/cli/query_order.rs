@@ -73,6 +73,9 @@ fn instances_are_sorted_in_each_sample() {
     let rows = last_table(&top.stdout);
     assert_eq!(rows.len(), 3, "{}", top.stdout);
     assert!(!top.stdout.contains("_Total"), "{}", top.stdout);
+    let total = ["query", "-sc", "1", "-si", "0.05", "--sort", "Thread Count", "--top", "1"];
+    let total = folder.prints([&total[..], &[r"\Process(_Total)\Thread Count"]].concat());
+    assert_eq!(last_table(&total)[0][0], "_Total", "{total}");
 }
 
 #[test]

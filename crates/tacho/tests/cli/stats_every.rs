@@ -38,7 +38,7 @@ fn figures(row: &Value) -> Vec<(String, Value)> {
 #[test]
 fn each_row_equals_stats_of_its_time_range() {
     let folder = twenty_minutes();
-    let extra = ["--percentile", "5,99.9", "--deviation", "--slope"];
+    let extra = ["--percentile", "5,99.9", "--deviation", "--slope", "--maximum-time"];
     for length in ["5m", "100", "0:07:30", "1h"] {
         let all = folder.stats(&[&["in.blg", "--every", length], &extra[..]].concat());
         let mut begins: Vec<_> = all.iter().map(|row| row["begin"].as_str().expect("a time")).collect();
@@ -86,17 +86,17 @@ fn additional_columns_are_shown_on_request() {
     mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
     let plain = folder.prints(["stats", "in.blg", "-c", r"\System\*"]);
     let with = ["stats", "in.blg", "-c", r"\System\*", "--percentile", "99.9,1", "--percentile", "50"];
-    let table = folder.prints([&with[..], &["--deviation", "--slope"]].concat());
+    let table = folder.prints([&with[..], &["--deviation", "--slope", "--maximum-time"]].concat());
     let words =
         |text: &str| text.lines().next().expect("a header").split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(words(&plain), "counter last average minimum maximum p50 p95 p99 values errors");
     assert_eq!(
         words(&table),
-        "counter last average minimum maximum p1 p50 p95 p99 p99.9 deviation slope/h values errors"
+        "counter last average minimum maximum time of maximum p1 p50 p95 p99 p99.9 deviation slope/h values errors"
     );
-    let csv = folder.prints([&with[..], &["-f", "csv", "--slope"]].concat());
+    let csv = folder.prints([&with[..], &["-f", "csv", "--maximum-time", "--slope"]].concat());
     let header = csv.lines().next().expect("a header");
-    assert!(header.ends_with(",first_time,last_time,p99.9,p1,slope_per_hour"), "{header}");
+    assert!(header.ends_with(",first_time,last_time,p99.9,p1,slope_per_hour,maximum_time"), "{header}");
     let plain = folder.prints(["stats", "in.blg", "-c", r"\System\*", "-f", "csv"]);
     let (first, with_figures) = (plain.lines().nth(1).expect("a row"), csv.lines().nth(1).expect("a row"));
     assert!(with_figures.starts_with(&format!("{first},")), "{with_figures}");
@@ -111,7 +111,8 @@ fn figures_of_known_values_are_correct() {
         log.at(second, vec![one(raw(value, 0))]);
     }
     log.write(&folder.path("in.blg"));
-    let found = folder.stats(&["in.blg", "--deviation", "--slope", "--percentile", "0,12.5,13,100"]);
+    let options = ["--deviation", "--slope", "--percentile", "0,12.5,13,100", "--maximum-time"];
+    let found = folder.stats(&[&["in.blg"], &options[..]].concat());
     let found = row(&found, r"\Memory\Available Bytes");
     let close = |key: &str, expected: f64| {
         let value = found[key].as_f64().expect("a number");
@@ -119,6 +120,7 @@ fn figures_of_known_values_are_correct() {
     };
     close("standard_deviation", (32.0f64 / 7.0).sqrt());
     close("slope_per_hour", 34.0 / 42.0 * 3600.0);
+    assert_eq!(found["maximum_time"], "2024-03-05T10:00:07.000+01:00");
     assert_eq!(["p0", "p12.5", "p13", "p100"].map(|key| found[key].as_f64()), [2.0, 2.0, 4.0, 9.0].map(Some));
 }
 
@@ -128,7 +130,7 @@ fn figures_over_segments_are_those_of_the_whole_log() {
     folder.relog(["in.blg", "-e", "2024-03-05T10:08:20", "-o", "1.blg"]);
     folder.relog(["in.blg", "-b", "2024-03-05T10:08:20", "-e", "2024-03-05T10:13", "-o", "2.blg"]);
     folder.relog(["in.blg", "-b", "2024-03-05T10:13", "-o", "3.blg"]);
-    let options = ["--percentile", "5,99.9", "--deviation", "--slope"];
+    let options = ["--percentile", "5,99.9", "--deviation", "--slope", "--maximum-time"];
     for every in [&[][..], &["--every", "5m"]] {
         let whole = folder.stats(&[&["in.blg"], &options[..], every].concat());
         assert_eq!(folder.stats(&[&["1.blg", "2.blg", "3.blg"], &options[..], every].concat()), whole);

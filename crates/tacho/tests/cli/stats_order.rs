@@ -80,6 +80,24 @@ fn rows_are_ranked_within_each_counter() {
 }
 
 #[test]
+fn totals_that_a_path_names_are_ranked() {
+    let folder = processes();
+    let top = ["--sort", "maximum", "--top", "2"];
+    let total = ["-c", r"\Process(_total)\Reads/sec"];
+    assert_eq!(order(&folder, &[&total[..], &top].concat()), ["_Total Reads/sec 9"]);
+    // The other total has no rank.
+    let both = ["-c", r"\Process(_Total)\Reads/sec", r"\Process(*)\Reads/sec"];
+    assert_eq!(order(&folder, &[&both[..], &top].concat()), ["_Total Reads/sec 9", "a Reads/sec 5"]);
+    let by_counter = ["--sort", "Reads/sec", "--top", "1"];
+    assert_eq!(order(&folder, &[&total[..], &by_counter].concat()), ["_Total Reads/sec 9"]);
+    folder.run(["stats", "in.blg", r"\Process(Idle*)\Reads/sec", "--top", "1"]).fails_with(
+        2,
+        "--top omits totals, identifiers and sets without instances, and the logs have values only of these; name a total or \
+         a set in a path (-c), or omit --top",
+    );
+}
+
+#[test]
 fn instances_can_be_sorted_by_a_counter() {
     let folder = processes();
     let counters = ["-c", r"\Process(*)\Reads/sec", r"\Process(*)\Handle Count"];

@@ -8,6 +8,7 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Instances;
 use tachograph_logs::{LogError, ReadOptions};
 
+use super::has_several_machines;
 use crate::identity::key_of;
 use crate::sinks::statistics::{StatisticsOptions, StatisticsRow, StatisticsSink};
 use crate::{FlowError, NameSumsSink, Sink};
@@ -74,6 +75,14 @@ impl ComparedLog {
     /// Whether the log had no values of the selected counters.
     pub fn is_empty(&self) -> bool {
         !self.instances.has_rows()
+    }
+}
+
+impl ComparedRows {
+    /// The only machine of the log; `None` if there are several, or if the log does not name it.
+    pub fn machine(&self) -> Option<&Arc<str>> {
+        let machine = self.instances.first()?.machine.as_ref()?;
+        (!has_several_machines(&self.instances)).then_some(machine)
     }
 }
 

@@ -8,7 +8,8 @@ use tachograph_counters::civil::Moment;
 
 use super::counter_texts::CounterTexts;
 use super::{
-    RowIdentity, StatisticsRow, StatisticsSpan, average_of, identity_of, is_plain_integer, kind_word,
+    MAXIMUM_TIME, RowIdentity, StatisticsRow, StatisticsSpan, average_of, identity_of, is_plain_integer,
+    kind_word,
 };
 
 /// The line of one row. It keeps its memory for the next row.
@@ -30,12 +31,13 @@ struct TimeText {
 
 impl JsonLine {
     /// Writes the line of a row: an object with the columns of a report. The columns of `span` come first, those of `extra`
-    /// last.
+    /// and `maximum_time` last.
     pub(super) fn write_row<'a>(
         &mut self,
         span: Option<StatisticsSpan>,
         row: &StatisticsRow,
         extra: impl Iterator<Item = (&'a str, Option<f64>)>,
+        maximum_time: Option<Option<Moment>>,
     ) -> io::Result<&[u8]> {
         let Self { line, counters, first_time, last_time } = self;
         line.clear();
@@ -60,6 +62,9 @@ impl JsonLine {
         last_time.write(line, ",\"last_time\":", summary.last_time)?;
         for (name, figure) in extra {
             write_named_number(line, name, figure)?;
+        }
+        if let Some(time) = maximum_time {
+            write_value(line, &format!(",\"{MAXIMUM_TIME}\":"), &time.map(|time| time.rfc3339()))?;
         }
         Ok(finish_object(line))
     }
@@ -241,13 +246,15 @@ mod tests {
                     instance: (!instance.is_empty()).then(|| Arc::new(Instance::new(Some("a\\b"), &instance, 3))),
                     summary,
                     extra: Box::new([figure]),
+                    maximum_time: None,
                 };
                 let record = Record { identity: identity_of(&row), figures: StatisticsFigures::from(&row) };
                 let mut expected = serde_json::to_string(&record).expect("JSON");
                 expected.pop();
                 let figure = serde_json::to_string(&super::super::Figure(figure)).expect("JSON");
-                let expected = format!("{expected},\"p99.9\":{figure}}}");
-                let line = json.write_row(None, &row, [("p99.9", row.extra[0])].into_iter()).expect("a line");
+                let expected = format!("{expected},\"p99.9\":{figure},\"maximum_time\":null}}");
+                let extra = [("p99.9", row.extra[0])].into_iter();
+                let line = json.write_row(None, &row, extra, Some(None)).expect("a line");
                 prop_assert_eq!(std::str::from_utf8(line).expect("UTF-8"), expected);
             }
         }

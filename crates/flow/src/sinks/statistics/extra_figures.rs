@@ -13,10 +13,12 @@ pub struct ExtraFigures {
     pub standard_deviation: bool,
     /// [`Statistics::slope_per_hour`].
     pub slope_per_hour: bool,
+    /// [`Statistics::maximum_time`]. It is not a number, so [`StatisticsRow`](super::StatisticsRow) has a field of its own for it.
+    pub maximum_time: bool,
 }
 
 impl ExtraFigures {
-    /// The names of these statistics, which are also their JSON keys and CSV columns.
+    /// The names of these statistics that are numbers, which are also their JSON keys and CSV columns.
     pub fn names(&self) -> Vec<String> {
         let percentiles = self.percentiles.iter().map(|percentage| format!("p{percentage}"));
         let others =

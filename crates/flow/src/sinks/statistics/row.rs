@@ -34,6 +34,8 @@ pub struct StatisticsRow {
     pub summary: Summary,
     /// The requested [`ExtraFigures`], in the order of their names.
     pub extra: Box<[Option<f64>]>,
+    /// The end of the interval with the maximum, if [requested](ExtraFigures::maximum_time).
+    pub maximum_time: Option<Moment>,
 }
 
 impl StatisticsRow {
@@ -52,6 +54,7 @@ impl StatisticsRow {
             instance: set.has_instances.then(|| Arc::clone(instance)),
             summary: statistics.summary(),
             extra: extra.compute(statistics),
+            maximum_time: statistics.maximum_time(),
         }
     }
 }

@@ -74,6 +74,9 @@ impl TrackedSeries {
         if options.extra.need_regression() {
             state = state.with_regression();
         }
+        if options.extra.maximum_time {
+            state = state.with_maximum_time();
+        }
         Self {
             series: Series::new(state),
             set: Arc::clone(set),

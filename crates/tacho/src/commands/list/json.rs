@@ -5,15 +5,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::set::Counter;
-use tachograph_flow::UnionScan;
-use tachograph_flow::logs::LogReport;
 use tachograph_perflib::published::Publisher;
 use tachograph_perflib::registration::CounterInfo;
 
 use super::chosen_set::{ChosenSet, unit_of};
 use super::listed_set::{ListedSet, machines, sets};
 use super::processes::ListedProcess;
-use super::{Listed, utc};
+use super::{Listed, ScannedLog, utc};
 
 /// A log, or a counter set of this machine.
 #[derive(Serialize)]
@@ -25,7 +23,7 @@ pub(super) enum Object<'a> {
 
 pub(super) fn objects(listed: &Listed) -> Vec<Object<'_>> {
     match listed {
-        Listed::Log(log) => vec![Object::Log(ListedLog::new(&log.0, &log.1))],
+        Listed::Log(log) => vec![Object::Log(ListedLog::new(log))],
         Listed::Found(found) => found.parts().map(|part| Object::Set(MachineSet::new(part))).collect(),
         Listed::Sets(sets) => sets.iter().map(|set| Object::Set(MachineSet::new(set))).collect(),
     }
@@ -145,13 +143,13 @@ struct JsonCounter<'a> {
 }
 
 impl<'a> ListedLog<'a> {
-    fn new(report: &'a LogReport, scan: &'a UnionScan) -> Self {
-        let facts = report.facts();
+    fn new(log: &'a ScannedLog) -> Self {
+        let (facts, scan) = (log.facts(), &log.scan);
         let range = scan.time_range();
         Self {
-            file: report.path().to_string_lossy(),
+            file: log.path.to_string_lossy(),
             format: facts.format.name(),
-            bytes: facts.file_bytes,
+            bytes: log.bytes(),
             machines: machines(scan),
             time_zone: range.map(|(first, _)| facts.zone.name_at(&first).to_owned()),
             is_time_zone_known: facts.is_zone_known(),

@@ -8,7 +8,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{Counter, Instance};
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::sinks::{LiveGroupValues, LiveValues};
-use tachograph_flow::{FlowError, Sink};
+use tachograph_flow::{FlowError, Selection, Sink};
 use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::has_no_rank;
 
@@ -24,6 +24,8 @@ pub(super) struct InstanceTableSink<W> {
     /// The name of the counter by which rows are sorted.
     key: String,
     top: Option<usize>,
+    /// The paths of the command. Totals that they name are ranked.
+    selection: Selection,
     max_width: Option<usize>,
     form: NumberForm,
     is_first: bool,
@@ -50,13 +52,23 @@ impl<W: Write> InstanceTableSink<W> {
     /// Creates a sink whose tables are at most `max_width` wide.
     pub(super) fn new(
         out: W,
-        key: String,
-        top: Option<usize>,
+        (key, top): (String, Option<usize>),
+        selection: Selection,
         max_width: Option<usize>,
         form: NumberForm,
     ) -> Self {
-        let (values, text) = (LiveValues::default(), Vec::new());
-        Self { out, values, key, top, max_width, form, is_first: true, is_exited_explained: false, text }
+        Self {
+            out,
+            values: LiveValues::default(),
+            key,
+            top,
+            selection,
+            max_width,
+            form,
+            is_first: true,
+            is_exited_explained: false,
+            text: Vec::new(),
+        }
     }
 
     fn write_sample(&mut self, sample: &Sample) -> std::io::Result<()> {
@@ -66,7 +78,7 @@ impl<W: Write> InstanceTableSink<W> {
         }
         self.text.extend(line(local(sample.at)).bytes());
         for mut table in tables(self.values.groups()) {
-            table.sort(&self.key, self.top);
+            table.sort(&self.key, self.top, &self.selection);
             table.write(&mut self.text, &self.key, self.max_width, self.form)?;
             if !self.is_exited_explained
                 && let Some(figure) = table.exited_figure(&self.key, self.form)
@@ -126,15 +138,18 @@ impl Table<'_> {
     }
 
     /// Sorts the rows by a counter. A set without this counter keeps its order.
-    fn sort(&mut self, key: &str, top: Option<usize>) {
+    fn sort(&mut self, key: &str, top: Option<usize>, selection: &Selection) {
         let key = self.counters().into_iter().find(|(.., counter)| eq_ignore_case(&counter.name, key));
         let Some((group, column, _)) = key else { return };
         let mut rows = std::mem::take(&mut self.rows);
-        let set = &self.groups[0].set().name;
-        let has_no_rank = |row: &Row<'_>| has_no_rank(set, row.instance);
+        let known = self.groups[group];
+        let (set, counter) = (known.set(), &known.set().counters[column]);
+        let is_named = |row: &Row<'_>| selection.names_instance(set, counter, Some(row.instance));
+        let has_no_rank = |row: &Row<'_>| has_no_rank(&set.name, row.instance) && !is_named(row);
         let mut exited = None;
         if top.is_some() {
-            exited = rows.iter().position(|row| is_exited(row.instance)).map(|index| rows.swap_remove(index));
+            let is_omitted = |row: &Row<'_>| is_exited(row.instance) && !is_named(row);
+            exited = rows.iter().position(is_omitted).map(|index| rows.swap_remove(index));
             rows.retain(|row| !has_no_rank(row));
         }
         rows.sort_by_cached_key(|row| row.instance.label().to_owned());

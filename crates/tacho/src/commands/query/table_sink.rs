@@ -5,7 +5,7 @@ use std::io::Write;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Counter;
-use tachograph_flow::sinks::LiveValues;
+use tachograph_flow::sinks::{LiveGroupValues, LiveValues};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_monitor::figures::NumberForm;
 use unicode_width::UnicodeWidthStr;
@@ -36,6 +36,7 @@ pub(crate) struct TableSink<W> {
     values: LiveValues,
     /// Whether `columns` must be rebuilt, because the instances have changed.
     is_stale: bool,
+    /// `\\machine` if all columns are of this machine, otherwise empty.
     machine: String,
     columns: Vec<Column>,
     /// Whether all columns fit side by side.
@@ -49,6 +50,8 @@ pub(crate) struct TableSink<W> {
 }
 
 struct Column {
+    /// `\\machine`; empty if all columns are of the same machine.
+    machine: String,
     /// `\set(instance)`.
     set: String,
     /// `\counter`.
@@ -81,9 +84,16 @@ impl<W: Write> TableSink<W> {
         self.is_stale = false;
         self.columns.clear();
         self.lines = None;
-        for group in self.values.groups() {
+        let machine_of =
+            |group: &LiveGroupValues| escape_controls(&format!(r"\\{}", group.set().machine)).into_owned();
+        let groups = self.values.groups();
+        let mut machines = groups.iter().filter(|group| !group.instances().is_empty()).map(machine_of);
+        let first = machines.next().or_else(|| groups.first().map(machine_of)).unwrap_or_default();
+        let is_shared = machines.all(|machine| machine == first);
+        self.machine = if is_shared { first } else { String::new() };
+        for group in groups {
             let set = group.set();
-            self.machine = escape_controls(&format!(r"\\{}", set.machine)).into_owned();
+            let machine = if is_shared { String::new() } else { machine_of(group) };
             for (row, column) in group.cells() {
                 let (instance, counter) = (&group.instances()[row], &set.counters[column]);
                 let set_text = match set.has_instances {
@@ -96,8 +106,10 @@ impl<W: Write> TableSink<W> {
                     NumberForm::Units => String::new(),
                     NumberForm::Raw => counter.unit().into_owned(),
                 };
-                let width = [&*set_text, &name, &unit].map(UnicodeWidthStr::width).into_iter().max();
+                let headings = [&*machine, &set_text, &name, &unit].map(UnicodeWidthStr::width);
+                let width = headings.into_iter().max();
                 self.columns.push(Column {
+                    machine: machine.clone(),
                     set: set_text,
                     counter: name,
                     unit,
@@ -132,12 +144,15 @@ impl<W: Write> TableSink<W> {
         self.machine.width().max(TIME_WIDTH)
     }
 
-    /// Adds the headings: two lines for the path, one for the unit.
+    /// Adds the headings: a line for the machines if there are several, two for the rest of the path, and one for the unit.
     fn push_headings(&mut self, at: &LocalTime) {
         if !self.day.is_empty() {
             self.text.push('\n');
         }
         self.day.clone_from(&at.day);
+        if self.columns.iter().any(|column| !column.machine.is_empty()) {
+            self.push_heading("", |column| &column.machine);
+        }
         let machine = self.machine.clone();
         self.push_heading(&machine, |column| &column.set);
         self.push_heading(&at.day, |column| &column.counter);
@@ -177,14 +192,15 @@ impl<W: Write> TableSink<W> {
         self.day.clone_from(&at.day);
         self.lines = None;
         self.text += &format!("{} {} {}\n", at.day, at.time, at.offset);
-        let machine = self.machine.width();
-        let width = |column: &Column| machine + column.set.width() + column.counter.width();
+        let shared = self.machine.width();
+        let width =
+            |column: &Column| shared + column.machine.width() + column.set.width() + column.counter.width();
         let widest = self.columns.iter().map(width).max().unwrap_or_default();
         let widest_cell = self.cells.iter().map(|cell| cell.width()).max().unwrap_or_default().max(MIN_WIDTH);
         let mut path = String::new();
         for (column, cell) in self.columns.iter().zip(&self.cells) {
             path.clear();
-            path.extend([&*self.machine, &column.set, &column.counter]);
+            path.extend([&*self.machine, &column.machine, &column.set, &column.counter]);
             push_padded(&mut self.text, &path, widest, false);
             self.text.push_str("  ");
             push_padded(&mut self.text, cell, widest_cell, true);

@@ -30,6 +30,8 @@ pub(super) struct Output<'a> {
     /// Rows for JSON or CSV that wait until the counter of `--sort` occurs.
     waiting: Vec<(StatisticsSpan, Vec<StatisticsRow>)>,
     waiting_rows: usize,
+    /// Whether the logs have values that `--top` omits.
+    omits_rows: bool,
 }
 
 /// A row of the table, with its time range if `--every` is used.
@@ -40,7 +42,16 @@ pub(super) struct TableRow {
 
 impl<'a> Output<'a> {
     pub(super) fn new(arguments: &'a StatsArguments, extra: ExtraFigures, order: RowOrder) -> Self {
-        Self { arguments, extra, order, report: None, rows: Vec::new(), waiting: Vec::new(), waiting_rows: 0 }
+        Self {
+            arguments,
+            extra,
+            order,
+            report: None,
+            rows: Vec::new(),
+            waiting: Vec::new(),
+            waiting_rows: 0,
+            omits_rows: false,
+        }
     }
 
     /// Whether there have been no rows.
@@ -53,8 +64,11 @@ impl<'a> Output<'a> {
         if rows.is_empty() {
             return Ok(());
         }
-        let rows = self.order.apply(rows);
+        let rows = self.in_order(rows);
         self.order.check()?;
+        if rows.is_empty() {
+            return Ok(());
+        }
         Ok(self.write(None, rows)?)
     }
 
@@ -63,7 +77,10 @@ impl<'a> Output<'a> {
         if rows.is_empty() {
             return Ok(());
         }
-        let rows = self.order.apply(rows);
+        let rows = self.in_order(rows);
+        if rows.is_empty() {
+            return Ok(());
+        }
         if !self.order.is_known() && self.arguments.format != ReportFormat::Table {
             // Nothing is written until the counter of --sort is known to exist.
             self.waiting_rows += rows.len();
@@ -78,6 +95,13 @@ impl<'a> Output<'a> {
             self.write(Some(span), rows)?;
         }
         self.write(Some(span), rows)
+    }
+
+    fn in_order(&mut self, rows: Vec<StatisticsRow>) -> Vec<StatisticsRow> {
+        let count = rows.len();
+        let rows = self.order.apply(rows);
+        self.omits_rows |= rows.len() < count;
+        rows
     }
 
     fn write(&mut self, span: Option<StatisticsSpan>, rows: Vec<StatisticsRow>) -> Result<(), FlowError> {
@@ -104,6 +128,17 @@ impl<'a> Output<'a> {
             }
         };
         rows.iter().try_for_each(|row| report.push(span, row)).map_err(FlowError::Output)
+    }
+
+    /// Returns an error if `--top` omits all rows.
+    pub(super) fn check_top(&self) -> Result<(), Failure> {
+        match self.is_empty() && self.omits_rows {
+            true => Err(Failure::usage(
+                "--top omits totals, identifiers and sets without instances, and the logs have values only of these; name a \
+                 total or a set in a path (-c), or omit --top",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Returns an error if the rows cannot be sorted as requested.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tachograph_counters::Summary;
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
+use tachograph_flow::Selection;
 use tachograph_flow::sinks::{ExtraFigures, StatisticsRow};
 use tachograph_monitor::has_no_rank;
 
@@ -15,6 +16,8 @@ use crate::ranking::{counter_name, descending};
 pub(super) struct RowOrder {
     key: Key,
     top: Option<usize>,
+    /// The paths of the command. Totals that they name are ranked.
+    selection: Selection,
     /// Whether the counter of the key has occurred.
     is_counter_known: bool,
     /// Whether rows are sorted by averages, weighted with the time for which an instance was present.
@@ -34,7 +37,11 @@ type Figure = Box<dyn Fn(&StatisticsRow) -> Option<f64>>;
 
 impl RowOrder {
     /// The order that the arguments request. With `--top` alone, the largest averages are first.
-    pub(super) fn new(arguments: &StatsArguments, extra: &ExtraFigures) -> Result<Self, Failure> {
+    pub(super) fn new(
+        arguments: &StatsArguments,
+        extra: &ExtraFigures,
+        selection: Selection,
+    ) -> Result<Self, Failure> {
         let key = match arguments.sort.as_deref() {
             None if arguments.rows.top.is_none() => Key::Path,
             None => Key::Figure(Box::new(|row| row.summary.rank())),
@@ -51,12 +58,13 @@ impl RowOrder {
             Key::Counter(_) => true,
             Key::Figure(_) => sort.is_none_or(|sort| sort == "average"),
         };
-        Ok(Self { key, top: arguments.rows.top, is_counter_known: false, weighs_averages })
+        Ok(Self { key, top: arguments.rows.top, selection, is_counter_known: false, weighs_averages })
     }
 
     /// Changes the order of rows from path order to the requested order. With `--top`, keeps the first rows of each counter, or the
     /// first instances of each set if the key is a counter.
     pub(super) fn apply(&mut self, mut rows: Vec<StatisticsRow>) -> Vec<StatisticsRow> {
+        let is_ranked_last = |row: &StatisticsRow| is_ranked_last(&self.selection, row);
         match &self.key {
             Key::Path => rows,
             Key::Figure(figure) => {
@@ -129,27 +137,33 @@ impl RowOrder {
         self.is_counter_known || !matches!(self.key, Key::Counter(_))
     }
 
-    /// With `--top`, keeps the rows for which `is_shown` returns true, and removes rows without a rank: totals, sets
-    /// without instances, and identifiers.
+    /// With `--top`, keeps the rows for which `is_shown` returns true, and removes rows without a rank: identifiers, and unless
+    /// a path names them, totals and sets without instances.
     fn keep_top(
         &self,
         mut rows: Vec<StatisticsRow>,
         mut is_shown: impl FnMut(&StatisticsRow, usize) -> bool,
     ) -> Vec<StatisticsRow> {
         if let Some(top) = self.top {
-            rows.retain(|row| !is_ranked_last(row) && is_ranked(row) && is_shown(row, top));
+            let named = &self.selection;
+            rows.retain(|row| !is_ranked_last(named, row) && is_ranked(named, row) && is_shown(row, top));
         }
         rows
     }
 }
 
-fn is_ranked_last(row: &StatisticsRow) -> bool {
-    row.instance.as_ref().is_some_and(|instance| has_no_rank(&row.set.name, instance))
+fn is_ranked_last(named: &Selection, row: &StatisticsRow) -> bool {
+    let has_no_rank = |instance| has_no_rank(&row.set.name, instance);
+    row.instance.as_deref().is_some_and(has_no_rank) && !is_named(named, row)
 }
 
-/// Whether a row can be ranked: it belongs to an instance, and its counter is not an identifier.
-fn is_ranked(row: &StatisticsRow) -> bool {
-    row.instance.is_some() && !row.counter.is_identifier()
+/// Whether a row can be ranked: it belongs to an instance, or a path names it; and its counter is not an identifier.
+fn is_ranked(named: &Selection, row: &StatisticsRow) -> bool {
+    (row.instance.is_some() || is_named(named, row)) && !row.counter.is_identifier()
+}
+
+fn is_named(named: &Selection, row: &StatisticsRow) -> bool {
+    named.names_instance(&row.set, &row.counter, row.instance.as_deref())
 }
 
 impl Key {

@@ -62,6 +62,7 @@ enum Content {
     Average,
     Minimum,
     Maximum,
+    MaximumTime,
     /// One of [`Summary::quantiles`](tachograph_counters::Summary::quantiles).
     Quantile(usize),
     /// One of [`StatisticsRow::extra`].
@@ -120,6 +121,9 @@ impl StatisticsTable {
         table.add("average", Content::Average, 0);
         table.add("minimum", Content::Minimum, 2);
         table.add("maximum", Content::Maximum, 1);
+        if extra.maximum_time {
+            table.add("time of maximum", Content::MaximumTime, 0);
+        }
         for (percentage, content) in percentiles {
             let rank = match content {
                 Content::Quantile(2) => 6,
@@ -229,7 +233,8 @@ impl StatisticsTable {
     }
 
     fn add(&mut self, heading: &str, content: Content, drop_rank: u8) {
-        let is_number = !matches!(content, Content::From | Content::Counter | Content::Unit);
+        let is_number =
+            !matches!(content, Content::From | Content::Counter | Content::Unit | Content::MaximumTime);
         let drop_rank = if heading == self.sorted_by { 0 } else { drop_rank };
         let can_shrink = content == Content::Counter;
         let shortens_to = match content {
@@ -318,6 +323,7 @@ fn cell(content: Content, TableRow { span, row }: &TableRow, form: NumberForm) -
         }
         Content::Minimum => shown(summary.minimum),
         Content::Maximum => shown(summary.maximum),
+        Content::MaximumTime => row.maximum_time.map(local_seconds).unwrap_or_default(),
         Content::Quantile(index) => shown(summary.quantiles.map(|quantiles| quantiles[index])),
         Content::Extra(index) => shown(row.extra.get(index).copied().flatten()),
         Content::Values => grouped(&summary.values.to_string()),
