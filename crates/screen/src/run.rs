@@ -341,7 +341,7 @@ impl Running {
             (Feed::Live(live), Request::Properties(id, processes)) => {
                 return vec![live.properties(id, processes)];
             }
-            (Feed::Live(live), Request::Collect) => return live.collect(),
+            (Feed::Live(live), Request::Collect) => return live.step(),
             (Feed::Live(live), Request::Hold(until)) => live.hold_samples(until),
             (Feed::Live(live), Request::Record { path, may_overwrite }) => {
                 return live.record(&path, may_overwrite);

@@ -150,6 +150,7 @@ fn a_new_recording_has_the_counters_of_the_charts() {
     // Charts of earlier views are sampled, but not recorded.
     feed.set_background(paths(&[TICKS]));
     feed.set_paths(paths(&[ID]));
+    feed.collect();
     feed.record(&files[1], false);
     feed.collect();
     feed.collect();
