@@ -1,5 +1,7 @@
 //! Taking samples of this machine.
 
+mod problems;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -55,6 +57,10 @@ pub(super) struct LiveFeed {
     /// When the last sample was taken.
     last_collected: Option<Instant>,
     recording: Option<ActiveRecording>,
+    /// The number of values so far that could not be read.
+    unread: u64,
+    /// Whether the last sample had values that could not be read.
+    has_unread: bool,
 }
 
 impl LiveFeed {
@@ -68,6 +74,8 @@ impl LiveFeed {
             cadence: Cadence::new(now, interval),
             last_collected: None,
             recording: None,
+            unread: 0,
+            has_unread: false,
         }
     }
 
@@ -126,18 +134,13 @@ impl LiveFeed {
             }
             inputs.push(Input::Recording(self.recording.as_ref().map(ActiveRecording::state)));
         }
-        let (mut unavailable, mut texts) = (0, Vec::new());
-        for problem in self.live.board.report().new_errors() {
-            let others = match problem.counters.len().saturating_sub(1) {
-                0 => String::new(),
-                1 => " and 1 other counter".to_owned(),
-                others => format!(" and {others} other counters"),
-            };
-            texts.push(format!("{}{others}: {}", problem.path, problem.reason));
-            unavailable += problem.counters.len().max(1);
-        }
-        if !texts.is_empty() {
-            inputs.push(Input::Unavailable(unavailable, texts));
+        let report = self.live.board.report();
+        inputs.extend(problems::message_of(&report.new_errors()));
+        let unread = report.counts().unread;
+        let had_unread = std::mem::replace(&mut self.has_unread, unread > self.unread);
+        self.unread = unread;
+        if had_unread && !self.has_unread {
+            inputs.push(Input::Available);
         }
         if !Arc::ptr_eq(self.live.board.registry(), &known) {
             inputs.push(self.sets());

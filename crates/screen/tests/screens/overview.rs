@@ -274,7 +274,7 @@ fn small_values_do_not_fill_a_chart() {
 #[test]
 fn unavailable_counters_do_not_replace_the_keys() {
     let mut screen = overview((80, 24), Theme::default());
-    screen.input(Input::Unavailable(2, vec!["a file cannot be read".to_owned()]));
+    screen.input(Input::Unavailable("2 counters".to_owned(), vec!["a file cannot be read".to_owned()]));
     screen.line_with("2 counters unavailable: ! shows  ?:keys q:quit Tab:next panel");
     for second in 100..105 {
         screen.input(Input::Collected(START.saturating_add(second * FileTime::PER_SECOND)));
