@@ -67,6 +67,9 @@ pub struct Facts {
     pub about: String,
     /// The time zone of displayed times.
     pub zone: TimeZone,
+    /// Whether processes have properties, such as their users and command lines. They are not counters, so logs and other machines
+    /// do not have them.
+    pub has_properties: bool,
 }
 
 /// The dialog on top of the screen.

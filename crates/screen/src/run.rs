@@ -115,11 +115,11 @@ pub fn run(
     let facts = match &source {
         Source::Live(live) => {
             let (name, about, zone) = (live.name.clone(), live.about.clone(), live.zone.clone());
-            Facts { is_live: true, name, about, zone }
+            Facts { is_live: true, name, about, zone, has_properties: live.properties.is_some() }
         }
         Source::Logs(logs) => {
             let name = name_of(&logs.files);
-            Facts { is_live: false, name, about: String::new(), zone: TimeZone::utc() }
+            Facts { is_live: false, name, about: String::new(), zone: TimeZone::utc(), has_properties: false }
         }
     };
     let mut app = App::new(facts, view, theme);

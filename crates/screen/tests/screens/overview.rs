@@ -237,8 +237,13 @@ fn keys_wait_until_a_log_is_read() {
     let zone = TimeZone::fixed("W. Europe Standard Time", -60);
     let view = View::ready_made("overview").expect("the overview");
     let mut log = TestScreen::with_view(false, (80, 24), 600, Theme::default(), &LINES, view.clone());
-    let facts =
-        Facts { is_live: false, name: "web1.blg".to_owned(), about: String::new(), zone: zone.clone() };
+    let facts = Facts {
+        is_live: false,
+        name: "web1.blg".to_owned(),
+        about: String::new(),
+        zone: zone.clone(),
+        has_properties: false,
+    };
     log.app = App::new(facts, view, Theme::default());
     log.input(Input::Reading(Some((0, 1))));
     // Without the waiting keys, `0` and `2` would be commands.
