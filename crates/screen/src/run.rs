@@ -3,6 +3,10 @@
 mod growth;
 mod live_feed;
 mod log_feed;
+#[cfg(test)]
+#[path = "../../flow/tests/live/fixture.rs"]
+#[allow(dead_code, reason = "a machine that several tests share")]
+mod machine;
 mod recording;
 mod waiting;
 

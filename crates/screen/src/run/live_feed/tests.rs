@@ -3,13 +3,8 @@
 use tachograph_flow::live::LiveOptions;
 use tachograph_perflib::FREQUENCY;
 
+use super::super::machine::{Machine, Process};
 use super::*;
-
-#[path = "../../../../flow/tests/live/fixture.rs"]
-#[allow(dead_code, reason = "a machine that several tests share")]
-mod machine;
-
-use machine::{Machine, Process};
 
 const TICKS: &str = r"\Process(*)\Ticks/sec";
 const ID: &str = r"\Process(*)\ID Process";
