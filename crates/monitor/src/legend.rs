@@ -3,6 +3,7 @@
 mod chosen;
 mod column;
 mod item;
+mod names;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub use chosen::{Alternative, Chosen, Settings};
 pub use column::{LegendColumn, SortOrder};
 pub(crate) use column::{compare_naturally, none_last};
 pub use item::{ItemId, LegendItem};
+pub use names::are_of_several_machines;
 
 /// A chosen path, with the id by which its items refer to it.
 struct Entry {
@@ -203,52 +205,6 @@ impl Legend {
                 .find(|entry| entry.id == item.entry)
                 .map_or_else(String::new, |entry| entry.chosen.path.to_string()),
         }
-    }
-
-    /// Short names of items that are shown together. The name of an item with a label is the label, preceded by the instance
-    /// if its path has wildcards. The name of another item is instance and counter, without the part that all items have in
-    /// common.
-    pub fn short_names(&self, items: &[&LegendItem]) -> Vec<String> {
-        let counter = |item: &LegendItem| Some(Arc::clone(&item.info()?.counter.name));
-        let instance = |item: &LegendItem| item.info()?.instance_name().map(str::to_owned);
-        let is_common = |part: &dyn Fn(&LegendItem) -> Option<String>| {
-            let mut parts = items.iter().map(|item| part(item));
-            let first = parts.next().flatten();
-            items.len() > 1 && first.is_some() && parts.all(|part| part == first)
-        };
-        let has_common_counter = is_common(&|item| counter(item).map(|name| name.to_string()));
-        let has_common_instance = is_common(&instance);
-        items
-            .iter()
-            .map(|item| {
-                let entry = self.entries.iter().find(|entry| entry.id == item.entry);
-                let label = entry.and_then(|entry| entry.chosen.label.as_deref());
-                let has_wildcard = entry.is_none_or(|entry| !entry.chosen.path.is_literal());
-                let name = match label {
-                    Some(label) => label.to_owned(),
-                    None if has_common_counter && instance(item).is_some() => String::new(),
-                    None => counter(item).map_or_else(|| self.path_of(item), |name| name.to_string()),
-                };
-                let is_named = if label.is_some() { has_wildcard } else { !has_common_instance };
-                match instance(item).filter(|_| is_named || name.is_empty()) {
-                    Some(instance) if name.is_empty() => instance,
-                    Some(instance) => format!("{instance} {name}"),
-                    None => name,
-                }
-            })
-            .collect()
-    }
-
-    /// The labels of items, or else the names of their counters.
-    pub fn labels(&self, items: &[&LegendItem]) -> Vec<String> {
-        let label = |item: &&LegendItem| {
-            let entry = self.entries.iter().find(|entry| entry.id == item.entry);
-            let label = entry.and_then(|entry| entry.chosen.label.clone());
-            label.unwrap_or_else(|| {
-                item.info().map_or_else(|| self.path_of(item), |info| info.counter.name.to_string())
-            })
-        };
-        items.iter().map(label).collect()
     }
 
     /// Whether an item is on the chart: not hidden, not a capacity, and not omitted because it is not

@@ -39,7 +39,10 @@ pub use board::Board;
 pub use catalogue::{Catalogue, CounterEntry, MachineCatalogue, SetEntry};
 pub use defaults::first_paths;
 pub use group_names::GroupNames;
-pub use legend::{Alternative, Chosen, ItemId, Legend, LegendColumn, LegendItem, Settings, SortOrder};
+pub use legend::{
+    Alternative, Chosen, ItemId, Legend, LegendColumn, LegendItem, Settings, SortOrder,
+    are_of_several_machines,
+};
 pub use live::{DEFAULT_MAX_BYTES, LiveBoard, MAX_POINTS, MIN_POINTS};
 pub use logs::{LogBoard, LogCatalogue, LogProgress};
 pub use memory::{is_reusable, memory_of};

@@ -33,6 +33,8 @@ const MIN_SAMPLES: usize = 3;
 struct Kept {
     sample: Sample,
     bytes: usize,
+    /// Whether charts that contain this sample omit the one before it; see [`LiveBoard::recollect`].
+    replaces_previous: bool,
 }
 
 /// A ring of the last raw samples of a machine, or of several. The caller decides when a sample is taken.
@@ -108,6 +110,17 @@ impl LiveBoard {
 
     /// Takes a sample now. Drops the oldest one if the ring is full.
     pub fn collect(&mut self) -> &Sample {
+        self.take_sample(false)
+    }
+
+    /// Takes a sample now in place of the last one, if the two are close together: a kernel counts processor time in ticks of up
+    /// to 10 ms, so the share of a much shorter interval than usual can exceed 100 %. Charts omit the last sample, unless they
+    /// end there because it is [held](Self::hold).
+    pub fn recollect(&mut self) -> &Sample {
+        self.take_sample(true)
+    }
+
+    fn take_sample(&mut self, replaces_previous: bool) -> &Sample {
         self.make_room(1);
         let mut sample = self.spare_sample.take().unwrap_or_default();
         match &mut self.source {
@@ -121,7 +134,7 @@ impl LiveBoard {
         }
         let bytes = memory_of(&sample, self.ring.newest().map(|before| &before.sample));
         self.limit_memory(bytes, MIN_SAMPLES - 1);
-        &self.ring.push(Kept { sample, bytes }).sample
+        &self.ring.push(Kept { sample, bytes, replaces_previous }).sample
     }
 
     /// Limits the memory of the kept samples, in bytes. At least three samples are kept, even if they need more.
@@ -269,10 +282,14 @@ impl LiveBoard {
         let reducer = if is_kept { self.reducers.reducer_for(paths) } else { &mut new };
         reduction.reserve(reducer.series());
         let first = self.ring.partition_point(|kept| kept.sample.at.utc < span.begin());
-        for (index, kept) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
-            let sample = &mut kept.sample;
-            if sample.at.utc >= span.end() {
-                break;
+        let replaces_previous =
+            |index: usize| self.ring.iter().nth(index).is_some_and(|kept: &Kept| kept.replaces_previous);
+        let baseline = (0..first).rev().find(|index| !replaces_previous(index + 1)).unwrap_or_default();
+        let kept = self.ring.iter_mut().enumerate().take(count).skip(baseline);
+        let mut kept = kept.take_while(|(_, kept)| kept.sample.at.utc < span.end()).peekable();
+        while let Some((index, Kept { sample, .. })) = kept.next() {
+            if kept.peek().is_some_and(|(_, next)| next.replaces_previous) {
+                continue;
             }
             sample.is_baseline = index < first;
             let pushed = reducer.push(sample, &mut reduction, &mut self.table);

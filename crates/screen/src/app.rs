@@ -67,6 +67,9 @@ pub struct Facts {
     pub about: String,
     /// The time zone of displayed times.
     pub zone: TimeZone,
+    /// Whether processes have properties, such as their users and command lines. They are not counters, so logs and other machines
+    /// do not have them.
+    pub has_properties: bool,
 }
 
 /// The dialog on top of the screen.
@@ -275,7 +278,11 @@ impl App {
         }
         if !missing.is_empty() {
             let text = |path: &String| format!("view '{name}': not available here: {path}");
-            self.messages.add_unavailable(missing.len(), missing.iter().map(text).collect());
+            let what = match missing.len() {
+                1 => "1 counter".to_owned(),
+                count => format!("{count} counters"),
+            };
+            self.messages.add_unavailable(&what, missing.iter().map(text).collect());
         }
         self.keep_collecting(requests);
         self.title = view.title;
@@ -396,7 +403,8 @@ impl App {
             }
             Input::Exists(what) => self.overlay = Overlay::Prompt(Prompt::overwrite(what)),
             Input::Notice(text) => self.messages.push_response(text, false),
-            Input::Unavailable(counters, texts) => self.messages.add_unavailable(counters, texts),
+            Input::Unavailable(what, texts) => self.messages.add_unavailable(&what, texts),
+            Input::Available => self.messages.forget_short(),
             Input::Problem(text) => {
                 self.messages.add(text, true);
                 self.end_loading(&mut requests);

@@ -60,12 +60,18 @@ impl Messages {
         self.add(text, is_problem);
     }
 
-    /// Adds messages about a number of counters without values to the list. The last line only points to them, for a few samples,
-    /// because nothing has failed and the keys are more useful.
-    pub(crate) fn add_unavailable(&mut self, counters: usize, texts: Vec<String>) {
+    /// Adds messages about counters without values to the list. The last line only points to them, for a few samples, because
+    /// nothing has failed and the keys are more useful; it does not if `what` is empty.
+    pub(crate) fn add_unavailable(&mut self, what: &str, texts: Vec<String>) {
         texts.into_iter().for_each(|text| self.add_to_list(text));
-        let counters = if counters == 1 { "1 counter".to_owned() } else { format!("{counters} counters") };
-        self.short = Some((format!("{counters} unavailable: ! shows"), SHORT_SAMPLES));
+        if !what.is_empty() {
+            self.short = Some((format!("{what} unavailable: ! shows"), SHORT_SAMPLES));
+        }
+    }
+
+    /// Removes the short message, because the counters have values again.
+    pub(crate) fn forget_short(&mut self) {
+        self.short = None;
     }
 
     /// The short message about counters without values.
@@ -111,14 +117,18 @@ mod tests {
     #[test]
     fn unavailable_counters_are_mentioned_for_a_few_samples() {
         let mut messages = Messages::default();
-        messages.add_unavailable(2, vec!["two counters: permission denied".to_owned()]);
+        messages.add_unavailable("2 counters", vec!["two counters: permission denied".to_owned()]);
         assert_eq!(messages.short(), Some("2 counters unavailable: ! shows"));
         assert!(messages.new_message().is_none() && messages.messages.len() == 1);
         let over: Vec<_> = (0..6).map(|_| messages.sample_taken()).collect();
         assert_eq!(over, [false, false, false, false, true, false]);
         assert_eq!(messages.short(), None);
-        messages.add_unavailable(1, vec!["a counter: no such file".to_owned()]);
+        messages.add_unavailable("1 counter", vec!["a counter: no such file".to_owned()]);
         assert_eq!(messages.short(), Some("1 counter unavailable: ! shows"));
+        messages.forget_short();
+        messages.add_unavailable("", vec!["a machine: late".to_owned()]);
+        assert_eq!((messages.short(), messages.messages.len()), (None, 3));
+        messages.add_unavailable("1 counter", Vec::new());
         messages.mark_seen();
         assert_eq!(messages.short(), None);
     }

@@ -3,6 +3,10 @@
 mod growth;
 mod live_feed;
 mod log_feed;
+#[cfg(test)]
+#[path = "../../flow/tests/live/fixture.rs"]
+#[allow(dead_code, reason = "a machine that several tests share")]
+mod machine;
 mod recording;
 mod waiting;
 
@@ -115,11 +119,11 @@ pub fn run(
     let facts = match &source {
         Source::Live(live) => {
             let (name, about, zone) = (live.name.clone(), live.about.clone(), live.zone.clone());
-            Facts { is_live: true, name, about, zone }
+            Facts { is_live: true, name, about, zone, has_properties: live.properties.is_some() }
         }
         Source::Logs(logs) => {
             let name = name_of(&logs.files);
-            Facts { is_live: false, name, about: String::new(), zone: TimeZone::utc() }
+            Facts { is_live: false, name, about: String::new(), zone: TimeZone::utc(), has_properties: false }
         }
     };
     let mut app = App::new(facts, view, theme);
@@ -341,7 +345,7 @@ impl Running {
             (Feed::Live(live), Request::Properties(id, processes)) => {
                 return vec![live.properties(id, processes)];
             }
-            (Feed::Live(live), Request::Collect) => return live.collect(),
+            (Feed::Live(live), Request::Collect) => return live.step(),
             (Feed::Live(live), Request::Hold(until)) => live.hold_samples(until),
             (Feed::Live(live), Request::Record { path, may_overwrite }) => {
                 return live.record(&path, may_overwrite);

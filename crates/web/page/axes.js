@@ -19,12 +19,15 @@ export function mainUnit(panel, all) {
   return all.length ? formatOf(all[0]) : PLAIN;
 }
 
+/** Whether the shown lines are of several sources or machines. They are not parts of one whole, so they are not stacked. */
+export const isOfSeveral = ({ blocks, lines }) => blocks.length > 1 || new Set(lines.filter(({ key }) => !entry(key).isHidden).map(({ machine }) => machine)).size > 1;
+
 /**
  * A function that tests whether a panel's chart shows a line if it is not hidden: a stack and a heat map have no totals of their other lines, and
  * a heat map has the lines of one unit.
  */
 export function drawnTest(panel, data) {
-  if (panel?.kind !== "heatmap") return (line) => !line.isTotal || panel?.kind !== "stacked" || data.blocks.length > 1;
+  if (panel?.kind !== "heatmap") return (line) => !line.isTotal || panel?.kind !== "stacked" || isOfSeveral(data);
   const unit = mainUnit(panel, data.blocks.flatMap(({ lines }) => lines.filter(({ key }) => !entry(key).isHidden)));
   return (line) => !line.isTotal && isSameUnit(formatOf(line), unit);
 }

@@ -35,7 +35,7 @@ const COLUMNS = [
   { id: "instance", title: "Instance", sort: instanceOf, text: (line) => words(instanceOf(line)) },
   { id: "parent", title: "Parent", sort: (line) => line.parent, text: (line) => words(line.parent) },
   { id: "set", title: "Object", help: "The counter set, which Performance Monitor calls object", sort: (line) => line.set, text: (line) => line.set },
-  { id: "computer", title: "Computer", sort: (line) => line.machine, text: (line) => words(line.machine && `\\\\${line.machine}`) },
+  { id: "computer", title: "Machine", sort: (line) => line.machine, text: (line) => words(line.machine && `\\\\${line.machine}`) },
   ...LEGEND_FIGURES.map((name) => ({
     id: name,
     title: name.startsWith("p") ? name.toUpperCase() : name[0].toUpperCase() + name.slice(1),

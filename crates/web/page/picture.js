@@ -157,7 +157,7 @@ function drawLegend(pen, shown, ink, top, several, isScaled) {
   for (const [title, , right] of figures) pen.text(right, top, title, { ...head, align: "end" });
   // Only a scaled axis multiplies values.
   if (isScaled) pen.text(1000, top, "Scale", { ...head, align: "end" });
-  pen.text(1016, top, "Computer", head);
+  pen.text(1016, top, "Machine", head);
   shown.slice(0, MAX_ROWS).forEach((line, index) => {
     const y = top + ROW * (index + 1);
     pen.lines([[[28, y - 4], [58, y - 4]]], { ...styleOf(line), width: 3 });

@@ -1,7 +1,7 @@
 // What a chart shows: joined times, columns of values with styles, and the range of each axis. The chart on the page and its
 // pictures draw it.
 
-import { axesOf, drawnTest, rangeOf } from "./axes.js";
+import { axesOf, drawnTest, isOfSeveral, rangeOf } from "./axes.js";
 import { joined } from "./blocks.js";
 import { dashOf, highlightColour, lineStyle } from "./palette.js";
 import { presentKey } from "./earlier.js";
@@ -43,8 +43,8 @@ export function sceneOf(data, panel, maxTicks) {
     // Drawing bands without height would take most of the time.
     column.hasBand = column.minimum.some((value, row) => value !== column.maximum[row]);
   }
-  // Values of different units or of several logs cannot be added, and the areas of several logs would cover each other.
-  const isFilled = data.blocks.length === 1 && (panel.kind === "area" || panel.kind === "stacked");
+  // Values of different units, logs or machines cannot be added, and the areas of several logs would cover each other.
+  const isFilled = panel.kind === "stacked" ? !isOfSeveral(data) : panel.kind === "area" && data.blocks.length === 1;
   const isStacked = isFilled && panel.kind === "stacked" && axes.length === 1 && !isScaled;
   if (isStacked) stack(columns, times.length);
   // Highlighted lines are drawn on top.

@@ -33,14 +33,14 @@ pub enum LegendColumn {
     /// The counter set's name.
     Set,
     /// The machine's name.
-    Computer,
+    Machine,
 }
 
 impl LegendColumn {
     /// All columns, from left to right.
     pub const ALL: [Self; 12] = {
         use LegendColumn::*;
-        [Show, Colour, Scale, Average, Last, Minimum, Maximum, Counter, Instance, Parent, Set, Computer]
+        [Show, Colour, Scale, Average, Last, Minimum, Maximum, Counter, Instance, Parent, Set, Machine]
     };
 
     /// The column's heading.
@@ -57,7 +57,7 @@ impl LegendColumn {
             Self::Instance => "Instance",
             Self::Parent => "Parent",
             Self::Set => "Set",
-            Self::Computer => "Computer",
+            Self::Machine => "Machine",
         }
     }
 
@@ -67,7 +67,7 @@ impl LegendColumn {
     }
 
     fn is_name(self) -> bool {
-        matches!(self, Self::Counter | Self::Instance | Self::Parent | Self::Set | Self::Computer)
+        matches!(self, Self::Counter | Self::Instance | Self::Parent | Self::Set | Self::Machine)
     }
 
     /// The text of an item in this column; `None` if missing or a number.
@@ -78,7 +78,7 @@ impl LegendColumn {
             Self::Instance => info.instance_name(),
             Self::Parent => info.parent(),
             Self::Set => Some(&info.set.name),
-            Self::Computer => info.machine.as_deref(),
+            Self::Machine => info.machine.as_deref(),
             _ => None,
         }
     }

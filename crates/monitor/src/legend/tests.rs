@@ -191,6 +191,31 @@ fn short_names_omit_what_all_items_have_in_common() {
 }
 
 #[test]
+fn short_names_begin_with_the_machine_if_there_are_several() {
+    let of = |machine: &str, id: u64| {
+        let mut figures = reduced(&[(id, "a", 1.0), (id + 1, "b", 2.0)]);
+        for series in &mut figures.series {
+            let info = SeriesInfo { machine: Some(machine.into()), ..(*series.info).clone() };
+            series.info = Arc::new(info);
+        }
+        figures.series
+    };
+    let figures = Reduced { series: [of("web", 1), of("db", 3)].concat(), ..reduced(&[]) };
+    for (pattern, label, expected) in [
+        (r"\Set(*)\Rate", None, ["web a", "web b", "db a", "db b"].as_slice()),
+        (r"\Set(*)\Rate", Some("in"), &["web a in", "web b in", "db a in", "db b in"]),
+        // The label is the same for all.
+        (r"\Set(a)\Rate", Some("mean"), &["web", "db"]),
+    ] {
+        let mut legend = Legend::default();
+        legend.add(Chosen { label: label.map(str::to_owned), ..Chosen::new(path(pattern)) });
+        legend.update(&figures, false);
+        let items: Vec<_> = legend.items().iter().collect();
+        assert_eq!(legend.short_names(&items), expected);
+    }
+}
+
+#[test]
 fn inactive_items_can_be_left_out_of_charts() {
     let mut legend = Legend::default();
     legend.add(Chosen { only_active: true, ..Chosen::new(path(r"\Set(*)\Rate")) });

@@ -25,7 +25,7 @@ const SHARED_MEMORY: [&str; 2] = ["Working Set", "Working Set Peak"];
 pub enum ColumnContent {
     /// The instance's name.
     Name,
-    /// The machine's name. Shown only if there are several machines.
+    /// The machine's name. Shown only if there are several machines, but then always: names and ids alone do not distinguish rows.
     Machine,
     /// A counter.
     Counter(Counter),
@@ -136,7 +136,8 @@ impl TableColumn {
     pub fn usual_width(&self, form: NumberForm) -> usize {
         let title = self.title.chars().count();
         match self.content {
-            ColumnContent::Name | ColumnContent::Machine => 15.max(title + 1),
+            ColumnContent::Name => 15.max(title + 1),
+            ColumnContent::Machine => title + 1,
             ColumnContent::Property(Property::User) => 8,
             ColumnContent::Property(Property::State) => 2,
             ColumnContent::Property(Property::Command | Property::Cgroup) => 20,
@@ -227,7 +228,7 @@ impl TableLayout {
         let mut sort_column = None;
         for ready in ready_made(&set.name) {
             let column = match *ready {
-                Ready::Machine => TableColumn::new("COMPUTER", ColumnContent::Machine, 1),
+                Ready::Machine => TableColumn::new("MACHINE", ColumnContent::Machine, 0),
                 Ready::Name(title) => TableColumn::new(title, ColumnContent::Name, 0),
                 Ready::Property(title, property, rank) => {
                     TableColumn::new(title, ColumnContent::Property(property), rank)
@@ -245,7 +246,7 @@ impl TableLayout {
         }
         if columns.iter().all(TableColumn::is_text) {
             columns = vec![
-                TableColumn::new("COMPUTER", ColumnContent::Machine, 1),
+                TableColumn::new("MACHINE", ColumnContent::Machine, 0),
                 TableColumn::new("NAME", ColumnContent::Name, 0),
             ];
             sort_column = None;

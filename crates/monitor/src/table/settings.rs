@@ -13,7 +13,7 @@ pub struct TableSettings {
     pub set: Option<String>,
     /// The name of the machine whose instances are shown; `None`: all machines.
     pub machine: Option<String>,
-    /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`, `Control Group`,
+    /// The columns from left to right: names of counters, or `Name`, `Machine`, `User`, `State`, `Command`, `Control Group`,
     /// `Present`. Empty: the default columns of the set. The name is always shown; it comes first if it is not listed.
     pub columns: Vec<String>,
     /// The column by which rows are sorted: numbers in descending order, text in ascending order. `None`: the default
@@ -36,7 +36,7 @@ impl TableColumn {
     pub fn setting(&self) -> &str {
         match &self.content {
             ColumnContent::Name => "Name",
-            ColumnContent::Machine => "Computer",
+            ColumnContent::Machine => "Machine",
             ColumnContent::Property(Property::User) => "User",
             ColumnContent::Property(Property::State) => "State",
             ColumnContent::Property(Property::Command) => "Command",

@@ -89,6 +89,26 @@ fn held_samples_stay_until_they_are_released() {
 }
 
 #[test]
+fn charts_omit_a_sample_that_was_replaced() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\ID Process"], 10);
+    collect(&machine, &mut board, &[1, 2]);
+    let replaced = board.samples().next_back().map(|sample| sample.at.utc);
+    machine.set(&[Process::new("a", 1).showing(3)]);
+    board.recollect();
+    collect(&machine, &mut board, &[4]);
+    let values = |board: &mut LiveBoard| -> Vec<_> {
+        let whole = board.span().expect("samples");
+        let reduced = board.reduce(whole, 4, &[]).expect("no error");
+        reduced.series[0].columns.iter().map(|column| column.average).collect()
+    };
+    assert_eq!(values(&mut board), [Some(1.0), None, Some(3.0), Some(4.0)]);
+    // A frozen chart does not change.
+    board.hold(replaced);
+    assert_eq!(values(&mut board), [Some(1.0), Some(2.0), None, None]);
+}
+
+#[test]
 fn the_sample_before_a_span_begins_the_first_interval() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\Ticks/sec"], 10);

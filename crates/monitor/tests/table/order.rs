@@ -176,7 +176,7 @@ fn the_predefined_columns_determine_the_paths() {
     let titles: Vec<_> = model.layout().columns.iter().map(|column| &*column.title).collect();
     assert_eq!(
         titles,
-        ["COMPUTER", "PID", "USER", "S", "% OF 1 CPU", "PRESENT %", "MEMORY", "NAME", "COMMAND"]
+        ["MACHINE", "PID", "USER", "S", "% OF 1 CPU", "PRESENT %", "MEMORY", "NAME", "COMMAND"]
     );
     let live: Vec<_> = model.paths(true).iter().map(ToString::to_string).collect();
     assert_eq!(

@@ -50,8 +50,10 @@ pub enum Input {
     Exists(Existing),
     /// A message for the user.
     Notice(String),
-    /// A number of counters became unavailable; the messages say why.
-    Unavailable(usize, Vec<String>),
+    /// Counters became unavailable: how many, such as `2 counters`, or nothing if that is not worth a line; the messages say why.
+    Unavailable(String, Vec<String>),
+    /// All values could be read again.
+    Available,
     /// An error message. Repetitions are only counted.
     Problem(String),
 }

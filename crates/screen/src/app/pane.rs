@@ -6,6 +6,7 @@ use tachograph_monitor::palette::{STYLES, Style};
 use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
     AxisScale, ItemId, Legend, LegendColumn, LegendItem, Panel, Reduced, SortOrder, ViewKind,
+    are_of_several_machines,
 };
 
 use super::Table;
@@ -99,6 +100,12 @@ impl Pane {
     /// How values are shown.
     pub(crate) fn kind(&self) -> ViewKind {
         self.panel.kind
+    }
+
+    /// Whether the chart has areas on top of each other. Counters of several machines are not parts of one whole, so a panel of
+    /// this kind draws them as lines.
+    pub(crate) fn is_stacked(&self, reduced: &Reduced) -> bool {
+        self.kind() == ViewKind::Stacked && !are_of_several_machines(self.charted_items(reduced))
     }
 
     /// The table, if the panel shows one.

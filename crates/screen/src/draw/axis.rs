@@ -155,7 +155,11 @@ impl App {
             let range = AxisRange::new(axis, values, unit, bound);
             ValueAxis { range, unit: unit.clone(), form: self.numbers }
         };
-        let is_line = matches!(pane.kind(), ViewKind::Line | ViewKind::Area | ViewKind::HeatMap);
+        let is_line = match pane.kind() {
+            ViewKind::Line | ViewKind::Area | ViewKind::HeatMap => true,
+            ViewKind::Stacked => !pane.is_stacked(&self.reduced),
+            _ => false,
+        };
         match &units[..] {
             [] => {
                 let unit = named.unwrap_or_else(|| Unit::named(""));
@@ -182,7 +186,7 @@ impl App {
                     .filter_map(|(_, series)| self.shown_value(series))
                     .for_each(|value| values.add(value));
             }
-            ViewKind::Stacked => {
+            ViewKind::Stacked if pane.is_stacked(&self.reduced) => {
                 for column in 0..self.reduced.columns {
                     let average = |(_, series): &(&LegendItem, &ReducedSeries)| {
                         self.drawn_value(series, column).filter(|value| value.is_finite())

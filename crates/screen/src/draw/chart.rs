@@ -45,7 +45,7 @@ impl App {
 
     /// Draws the lines or areas of a panel, the selection and the cursor.
     pub(super) fn draw_plot(&self, buffer: &mut Buffer, plot: Rect, pane: &Pane, axis: &PaneAxis) {
-        if pane.kind() == ViewKind::Stacked {
+        if pane.is_stacked(&self.reduced) {
             self.draw_stack(buffer, plot, pane, axis);
             self.draw_brush(buffer, plot);
         } else {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_monitor::figures::{shown, shown_steady};
-use tachograph_monitor::{LegendItem, ViewKind};
+use tachograph_monitor::{LegendItem, ViewKind, are_of_several_machines};
 
 use super::PanelArea;
 use super::arrange::{LIST_SIZE, arrange};
@@ -114,12 +114,13 @@ impl App {
         let mut chart = inside;
         let mut bottom_column = 1;
         let room = if has_list { usize::from(inside.height) } else { MAX_ON_EDGES };
-        if entries.len() > room && pane.kind() != ViewKind::Stacked {
+        let is_stacked = pane.is_stacked(&self.reduced);
+        if entries.len() > room && !is_stacked {
             // The largest values are shown; entries with equal values stay in order.
             entries.sort_by(|a, b| b.number.total_cmp(&a.number));
         }
         if has_list {
-            chart.width -= self.draw_list(buffer, inside, &entries, pane.kind() == ViewKind::Stacked);
+            chart.width -= self.draw_list(buffer, inside, &entries, is_stacked);
         } else {
             let (top, last) = (row(area, 0), row(area, usize::from(area.height) - 1));
             let rooms = [room_on_edge(top, title_end + 1), room_on_edge(last, 2)];
@@ -155,13 +156,17 @@ impl App {
         drawn.plot = plot;
     }
 
-    /// The title of a panel with its capacity: `Memory 23.4 GiB`.
+    /// The title of a panel with its capacity: `Memory 23.4 GiB`; of several machines: `Memory  web 23.4 GiB  db 7.7 GiB`.
     fn title_with_capacity(&self, pane: &Pane) -> String {
         let mut title = pane.title().into_owned();
+        let are_named = are_of_several_machines(pane.legend.capacities());
         for item in pane.legend.capacities() {
             if let Some(series) = item.series(&self.reduced).filter(|series| series.summary.last.is_some()) {
                 let value = shown(&series.info.counter, series.summary.last, self.numbers);
-                title = format!("{title} {value}");
+                match series.info.machine.as_deref().filter(|_| are_named) {
+                    Some(machine) => title = format!("{title}  {machine} {value}"),
+                    None => title = format!("{title} {value}"),
+                }
             }
         }
         title
@@ -224,6 +229,7 @@ impl App {
         let column = self.column_under_cursor();
         let items = pane.charted_items(&self.reduced);
         let names = pane.legend.short_names(&items);
+        let is_stacked = pane.is_stacked(&self.reduced);
         let entry = |(index, (item, mut name)): (usize, (&LegendItem, String))| {
             if name.starts_with('/') {
                 name = self.groups.text(&name).into_owned();
@@ -255,9 +261,9 @@ impl App {
             if self.theme.background.is_none() || !self.theme.is_unicode {
                 // Without colours, the character of the line distinguishes the counters.
                 name.insert(0, ' ');
-                match pane.kind() {
-                    ViewKind::Stacked => name.insert_str(0, self.area_mark(index, item)),
-                    _ => name.insert(0, char::from(MARKS[item.style().0 % MARKS.len()])),
+                match is_stacked {
+                    true => name.insert_str(0, self.area_mark(index, item)),
+                    false => name.insert(0, char::from(MARKS[item.style().0 % MARKS.len()])),
                 }
             }
             let value_style = if is_over { self.theme.warning() } else { Style::new() };

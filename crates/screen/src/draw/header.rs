@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_counters::civil::{FileTime, TimeArgument};
-use tachograph_monitor::Span;
 use tachograph_monitor::figures::{grouped, shown};
+use tachograph_monitor::{LegendItem, Span, are_of_several_machines};
 
 use super::arrange::LIST_SIZE;
 use super::{MIN_MESSAGE_AND_KEYS, NO_TIME};
@@ -111,16 +111,36 @@ impl App {
     }
 
     /// The parts of the first line: facts about the machine, and the values of the view's headline counters. A value
-    /// without a label is appended to the part before it.
+    /// without a label is appended to the part before it. Of several machines, each has one part, which begins with its name.
     fn headline_parts(&self) -> Vec<String> {
-        let items: Vec<_> = self.headline.items().iter().collect();
+        let items = self.headline.sorted(&self.reduced);
         if items.is_empty() {
             return Vec::new();
         }
         let mut parts: Vec<String> =
             Some(self.facts.about.clone()).filter(|about| !about.is_empty()).into_iter().collect();
-        let names = self.headline.labels(&items);
-        for (item, name) in items.iter().zip(names) {
+        if !are_of_several_machines(items.iter().copied()) {
+            parts.extend(self.headline_values(&items));
+            return parts;
+        }
+        let machine_of = |item: &LegendItem| item.info()?.machine.clone();
+        let mut machines: Vec<_> = items.iter().filter_map(|item| machine_of(item)).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        for machine in machines {
+            let own = items.iter().copied().filter(|item| machine_of(item).as_ref() == Some(&machine));
+            let values = self.headline_values(&own.collect::<Vec<_>>()).join(" ");
+            if !values.is_empty() {
+                parts.push(format!("{machine} {values}"));
+            }
+        }
+        parts
+    }
+
+    /// The values of headline counters with their labels.
+    fn headline_values(&self, items: &[&LegendItem]) -> Vec<String> {
+        let mut parts: Vec<String> = Vec::new();
+        for (item, name) in items.iter().zip(self.headline.labels(items)) {
             let Some(series) = item.series(&self.reduced) else { continue };
             let value = match self.column_under_cursor() {
                 Some(column) => self.drawn_value(series, column),

@@ -10,7 +10,7 @@ use tachograph_counters::AverageKind;
 use tachograph_monitor::figures::NONE;
 use tachograph_monitor::palette::LineStyle;
 use tachograph_monitor::scale::Factor;
-use tachograph_monitor::{ItemId, LegendColumn, LegendItem, ViewKind};
+use tachograph_monitor::{ItemId, LegendColumn, LegendItem, are_of_several_machines};
 
 use super::chart::MARKS;
 use crate::app::{App, Pane};
@@ -26,7 +26,7 @@ struct ColumnWidth {
 /// Columns that can be omitted if there is not enough room, in the order in which they are omitted.
 const OPTIONAL_COLUMNS: [LegendColumn; 9] = {
     use LegendColumn::*;
-    [Computer, Parent, Set, Minimum, Maximum, Scale, Last, Show, Instance]
+    [Machine, Parent, Set, Minimum, Maximum, Scale, Last, Show, Instance]
 };
 
 /// A legend on the screen.
@@ -61,7 +61,7 @@ impl App {
         let cells: Vec<_> = shown.iter().map(|item| self.cells_of(item, area.width, pane)).collect();
         let limits = &pane.panel.limits;
         let axis = (!limits.is_empty()).then(|| self.axis_of(pane));
-        let columns = fitting_columns(&cells, area.width);
+        let columns = fitting_columns(&cells, area.width, are_of_several_machines(items.iter().copied()));
 
         let heading = row(area, 0);
         let bold = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
@@ -171,7 +171,7 @@ impl App {
     fn swatch(&self, item: &LegendItem, columns: usize, pane: &Pane) -> String {
         let style = item.style();
         let has_colours = self.theme.background.is_some();
-        if !has_colours && pane.kind() == ViewKind::Stacked {
+        if !has_colours && pane.is_stacked(&self.reduced) {
             let charted = pane.charted_items(&self.reduced);
             let index = charted.iter().position(|charted| charted.id() == item.id());
             return self.area_mark(index.unwrap_or(usize::MAX), item).repeat(columns);
@@ -206,8 +206,12 @@ fn cut_title(column: LegendColumn, columns: usize, mark: &str) -> &'static str {
     &title[..room.min(title.len())]
 }
 
-/// Selects the columns that fit, and their widths.
-fn fitting_columns(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColumn, usize)> {
+/// Selects the columns that fit, and their widths. `has_machines`: the rows are of several machines, so their names are not omitted.
+fn fitting_columns(
+    cells: &[HashMap<LegendColumn, String>],
+    room: u16,
+    has_machines: bool,
+) -> Vec<(LegendColumn, usize)> {
     let is_wide = room >= WIDE;
     let room = usize::from(room).saturating_sub(1);
     let longest = |column: LegendColumn| {
@@ -233,7 +237,7 @@ fn fitting_columns(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(L
     };
     let mut columns: Vec<_> = LegendColumn::ALL.into_iter().map(width_of).collect();
     let needed = |columns: &[ColumnWidth]| columns.iter().map(|width| width.min + 1).sum::<usize>();
-    for column in OPTIONAL_COLUMNS {
+    for column in OPTIONAL_COLUMNS.into_iter().filter(|it| !has_machines || *it != LegendColumn::Machine) {
         if needed(&columns) <= room {
             break;
         }

@@ -15,7 +15,8 @@ const MAX_ROWS: usize = 5;
 const MAX_NAME: usize = 20;
 
 impl App {
-    /// Draws the names and the sorted figures of the first rows, as many as fit: `Processes  CPU %  rustc 98.2  tacho 1.5`.
+    /// Draws the names and the sorted figures of the first rows, as many as fit: `Processes  CPU %  rustc 98.2  tacho 1.5`. If the
+    /// rows are of several machines, each name follows that of its machine.
     pub(super) fn draw_first_rows(&self, buffer: &mut Buffer, line: Rect, pane: &Pane) {
         let Some(table) = pane.shown_table() else { return };
         let model = &table.model;
@@ -37,6 +38,10 @@ impl App {
         for row in active.take(MAX_ROWS) {
             let name = self.cell_text(model, row, names).unwrap_or_default();
             let name = truncate(&name, MAX_NAME, self.theme.is_unicode);
+            let name = match model.row(row).filter(|_| model.has_machines()) {
+                Some(row) => format!("{} {name}", row.machine()),
+                None => name.into_owned(),
+            };
             let value = model.text(row, order, self.numbers).unwrap_or_default();
             let end = column + 2 + width(&name) + 1 + width(&value);
             if end > usize::from(line.width) {

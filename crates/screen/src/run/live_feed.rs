@@ -1,5 +1,7 @@
 //! Taking samples of this machine.
 
+mod problems;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,6 +43,9 @@ pub(super) fn incomplete_message(error: &FlowError) -> String {
     format!("the recording is incomplete: {error}")
 }
 
+/// An interval of this length is long enough for accurate values, even if samples are usually taken less often.
+const MIN_INTERVAL: Duration = Duration::from_millis(500);
+
 /// Takes samples on schedule.
 pub(super) struct LiveFeed {
     live: Live,
@@ -49,8 +54,13 @@ pub(super) struct LiveFeed {
     background: Vec<PathPattern>,
     interval: Duration,
     cadence: Cadence,
-    last_collected: Instant,
+    /// When the last sample was taken.
+    last_collected: Option<Instant>,
     recording: Option<ActiveRecording>,
+    /// The number of values so far that could not be read.
+    unread: u64,
+    /// Whether the last sample had values that could not be read.
+    has_unread: bool,
 }
 
 impl LiveFeed {
@@ -62,8 +72,10 @@ impl LiveFeed {
             background: Vec::new(),
             interval,
             cadence: Cadence::new(now, interval),
-            last_collected: now,
+            last_collected: None,
             recording: None,
+            unread: 0,
+            has_unread: false,
         }
     }
 
@@ -77,17 +89,42 @@ impl LiveFeed {
             return Vec::new();
         }
         self.cadence.advance(Instant::now());
-        self.collect()
+        // After a sample that was late, the next one can be due too soon. Its interval is added to the one after it.
+        if self.is_too_soon() { Vec::new() } else { self.collect() }
     }
 
     /// Takes a sample now.
     pub(super) fn collect(&mut self) -> Vec<Input> {
+        self.take_sample(false)
+    }
+
+    /// Whether a sample would be too close to the last one; see [`LiveBoard::recollect`].
+    fn is_too_soon(&self) -> bool {
+        let min = (self.interval / 2).min(MIN_INTERVAL);
+        self.last_collected.is_some_and(|last| last.elapsed() < min)
+    }
+
+    /// Takes a sample before the next one is due, and the next one an interval later. If the last sample is too close, the new one
+    /// replaces it, and is not recorded.
+    fn collect_early(&mut self) -> Vec<Input> {
+        let inputs = self.take_sample(self.is_too_soon());
+        self.set_interval(self.interval);
+        inputs
+    }
+
+    /// Takes a sample before the next one is due, unless the last sample is too close.
+    pub(super) fn step(&mut self) -> Vec<Input> {
+        if self.is_too_soon() { Vec::new() } else { self.collect_early() }
+    }
+
+    fn take_sample(&mut self, replaces_last: bool) -> Vec<Input> {
         let mut inputs = Vec::new();
-        self.last_collected = Instant::now();
+        self.last_collected = Some(Instant::now());
         let known = Arc::clone(self.live.board.registry());
-        let sample = self.live.board.collect();
+        let board = &mut self.live.board;
+        let sample = if replaces_last { board.recollect() } else { board.collect() };
         let at = sample.at.utc;
-        if let Some(recording) = &mut self.recording {
+        if let Some(recording) = self.recording.as_mut().filter(|_| !replaces_last) {
             match recording.push(sample) {
                 Ok(notice) => inputs.extend(notice.map(Input::Problem)),
                 Err(error) => {
@@ -97,18 +134,13 @@ impl LiveFeed {
             }
             inputs.push(Input::Recording(self.recording.as_ref().map(ActiveRecording::state)));
         }
-        let (mut unavailable, mut texts) = (0, Vec::new());
-        for problem in self.live.board.report().new_errors() {
-            let others = match problem.counters.len().saturating_sub(1) {
-                0 => String::new(),
-                1 => " and 1 other counter".to_owned(),
-                others => format!(" and {others} other counters"),
-            };
-            texts.push(format!("{}{others}: {}", problem.path, problem.reason));
-            unavailable += problem.counters.len().max(1);
-        }
-        if !texts.is_empty() {
-            inputs.push(Input::Unavailable(unavailable, texts));
+        let report = self.live.board.report();
+        inputs.extend(problems::message_of(&report.new_errors()));
+        let unread = report.counts().unread;
+        let had_unread = std::mem::replace(&mut self.has_unread, unread > self.unread);
+        self.unread = unread;
+        if had_unread && !self.has_unread {
+            inputs.push(Input::Available);
         }
         if !Arc::ptr_eq(self.live.board.registry(), &known) {
             inputs.push(self.sets());
@@ -130,7 +162,7 @@ impl LiveFeed {
         self.paths = paths;
         let selection = self.live.board.set_paths(&self.sampled_paths());
         let mut inputs: Vec<_> = (self.live.unmatched)(&selection).into_iter().map(Input::Notice).collect();
-        inputs.extend(self.collect());
+        inputs.extend(self.collect_early());
         inputs
     }
 
@@ -154,8 +186,9 @@ impl LiveFeed {
 
     pub(super) fn set_interval(&mut self, interval: Duration) {
         self.interval = interval;
-        self.cadence = Cadence::new(self.last_collected, interval);
-        self.cadence.advance(self.last_collected);
+        let last = self.last_collected.unwrap_or_else(Instant::now);
+        self.cadence = Cadence::new(last, interval);
+        self.cadence.advance(last);
     }
 
     pub(super) fn set_points(&mut self, points: usize) {
@@ -223,7 +256,7 @@ impl LiveFeed {
         if has_background {
             // A log has the counters of its first sample: only those that are shown.
             self.live.board.set_paths(&self.paths);
-            inputs.extend(self.collect());
+            inputs.extend(self.collect_early());
         }
         let Live { zone, frequency, .. } = &self.live;
         let begun = ActiveRecording::begin(path, may_overwrite, self.interval, zone, *frequency, &self.paths);
@@ -266,7 +299,7 @@ impl LiveFeed {
             // Paths that were sampled only for the recording are removed. A sample without them is taken immediately,
             // because the next recording begins with the latest sample.
             self.live.board.set_paths(&remaining);
-            inputs = self.collect();
+            inputs = self.collect_early();
         }
         inputs.extend([Input::Recording(None), message]);
         inputs
@@ -281,3 +314,6 @@ impl LiveFeed {
         self.recording.take().map(ActiveRecording::finish).transpose()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,8 @@ impl TestScreen {
         let view = View::of_counters(paths.map(Chosen::new).to_vec());
         let name = "a log of a long name.blg".to_owned();
         let (span, zone) = (board.span(), board.zone().clone());
-        let facts = Facts { is_live: false, name, about: String::new(), zone: zone.clone() };
+        let facts =
+            Facts { is_live: false, name, about: String::new(), zone: zone.clone(), has_properties: false };
         screen.app = App::new(facts, view, Theme::default());
         screen.board = Some(Samples::Log(Box::new(board)));
         screen.input(Input::Opened(span, zone));
@@ -37,8 +38,13 @@ impl TestScreen {
         let mut screen = Self::new(true, size, 0, Theme::default(), &[]);
         let counters = paths.iter().cloned().map(Chosen::new).collect();
         let view = View { points: Some(board.points()), ..View::of_counters(counters) };
-        let facts =
-            Facts { is_live: true, name: "fixture".to_owned(), about: String::new(), zone: TimeZone::utc() };
+        let facts = Facts {
+            is_live: true,
+            name: "fixture".to_owned(),
+            about: String::new(),
+            zone: TimeZone::utc(),
+            has_properties: true,
+        };
         screen.app = App::new(facts, view, Theme::default());
         screen.board = Some(Samples::Live(Box::new(board)));
         screen

@@ -6,6 +6,7 @@ mod boards;
 mod frozen;
 mod groups;
 mod limits;
+mod machines;
 mod marks;
 mod overview;
 mod panels;

@@ -237,8 +237,13 @@ fn keys_wait_until_a_log_is_read() {
     let zone = TimeZone::fixed("W. Europe Standard Time", -60);
     let view = View::ready_made("overview").expect("the overview");
     let mut log = TestScreen::with_view(false, (80, 24), 600, Theme::default(), &LINES, view.clone());
-    let facts =
-        Facts { is_live: false, name: "web1.blg".to_owned(), about: String::new(), zone: zone.clone() };
+    let facts = Facts {
+        is_live: false,
+        name: "web1.blg".to_owned(),
+        about: String::new(),
+        zone: zone.clone(),
+        has_properties: false,
+    };
     log.app = App::new(facts, view, Theme::default());
     log.input(Input::Reading(Some((0, 1))));
     // Without the waiting keys, `0` and `2` would be commands.
@@ -274,7 +279,7 @@ fn small_values_do_not_fill_a_chart() {
 #[test]
 fn unavailable_counters_do_not_replace_the_keys() {
     let mut screen = overview((80, 24), Theme::default());
-    screen.input(Input::Unavailable(2, vec!["a file cannot be read".to_owned()]));
+    screen.input(Input::Unavailable("2 counters".to_owned(), vec!["a file cannot be read".to_owned()]));
     screen.line_with("2 counters unavailable: ! shows  ?:keys q:quit Tab:next panel");
     for second in 100..105 {
         screen.input(Input::Collected(START.saturating_add(second * FileTime::PER_SECOND)));

@@ -112,6 +112,7 @@ fn ends_are_whole_milliseconds_unless_requested_otherwise() {
         name: "a log of a name that is long.blg".to_owned(),
         about: String::new(),
         zone: TimeZone::utc(),
+        has_properties: false,
     };
     let requested = Some(TimeArgument::Utc(begin.saturating_add(1)));
     screen.app = App::new(facts, View { begin: requested, ..View::default() }, Theme::default());
@@ -208,8 +209,13 @@ fn ranges_of_a_growing_log(begin: Option<i64>, end: Option<i64>, keys: &str) -> 
     let at = |second: i64| START.saturating_add(second * FileTime::PER_SECOND);
     let samples = |seconds: i64| Span::of_samples(at(0), at(seconds));
     let requested = |second: Option<i64>| second.map(|second| TimeArgument::Utc(at(second)));
-    let facts =
-        Facts { is_live: false, name: "growing.blg".to_owned(), about: String::new(), zone: TimeZone::utc() };
+    let facts = Facts {
+        is_live: false,
+        name: "growing.blg".to_owned(),
+        about: String::new(),
+        zone: TimeZone::utc(),
+        has_properties: false,
+    };
     let view = View { begin: requested(begin), end: requested(end), ..View::default() };
     let mut screen = TestScreen::log((80, 24), 60);
     screen.app = App::new(facts, view, Theme::default());
@@ -261,6 +267,7 @@ fn a_requested_range_without_samples_shows_a_message() {
             name: "a.blg".to_owned(),
             about: String::new(),
             zone: TimeZone::fixed("E", -60),
+            has_properties: false,
         };
         let begin = begin.map(|units| TimeArgument::Utc(at(units)));
         let mut screen = TestScreen::log((80, 24), 60);

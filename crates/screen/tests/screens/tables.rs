@@ -10,6 +10,7 @@ use crate::test_screen::{LINES, START, TestScreen};
 use fixture::*;
 
 mod fixture;
+mod machines;
 mod missing;
 
 #[test]
@@ -158,7 +159,13 @@ fn columns_can_be_chosen_and_saved() {
     assert_eq!(settings.sort.as_deref(), Some("Creating Process ID"));
     assert_eq!((view.panels[0].kind, settings.reversed), (ViewKind::Table, true));
     // When it is opened again, the table is the same.
-    let facts = Facts { is_live: true, name: "web1".to_owned(), about: String::new(), zone: TimeZone::utc() };
+    let facts = Facts {
+        is_live: true,
+        name: "web1".to_owned(),
+        about: String::new(),
+        zone: TimeZone::utc(),
+        has_properties: true,
+    };
     tables.screen.app = App::new(facts, view, Theme::default());
     tables.screen.input(Input::Sets(sets()));
     tables.collect();

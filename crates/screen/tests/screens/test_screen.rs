@@ -180,7 +180,8 @@ impl TestScreen {
         let name = if is_live { "web1" } else { "web1.blg" };
         let zone = TimeZone::fixed("W. Europe Standard Time", -60);
         let about = if is_live { "2 processors" } else { "" }.to_owned();
-        let facts = Facts { is_live, name: name.to_owned(), about, zone: zone.clone() };
+        let facts =
+            Facts { is_live, name: name.to_owned(), about, zone: zone.clone(), has_properties: is_live };
         let mut screen = Self {
             app: App::new(facts, view, theme),
             terminal: Terminal::new(TestBackend::new(size.0, size.1)).expect("a buffer"),

@@ -78,7 +78,7 @@ fn the_screen_adapts_to_other_sizes() {
     tmux.tacho(r"monitor '\Memory\Available Bytes'");
     tmux.shows("q:quit");
     tmux.resize(200, 50);
-    tmux.shows("Computer");
+    tmux.shows("Machine");
     tmux.resize(40, 12);
     tmux.until("narrow", |screen| {
         screen.contains("Avg") && screen.lines().all(|line| line.chars().count() <= 40)

@@ -116,3 +116,21 @@ test("sorted: the menu of a panel at the bottom opens upward, and a new drawing 
   }, { width: 1200, height: 640 });
   await server.stop();
 });
+
+test("sorted: a stack has no parts of several machines", async () => {
+  const machine = (name) => ({ [`${name}\\Processor(_Total)\\% User Time`]: () => 30, [`${name}\\Processor(_Total)\\% Privileged Time`]: () => 10 });
+  const log = logOf("machines.csv", { ...machine("WEB1"), ...machine("WEB2"), ...machine("WEB3") }, 60, "");
+  const server = await serve(log);
+  const counters = ["% User Time", "% Privileged Time"].map((counter) => ({ path: `\\Processor(_Total)\\${counter}` }));
+  await withPage("sorted-machines", `${server.url}#${panelLink({ id: 1, kind: "stacked", counters })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 6 && rows.every((row) => row.average !== "---"), "three machines");
+    const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
+    // On top of each other, they would reach 120 %.
+    assert.ok(!/fill-opacity="0\.55"/.test(svg), "no areas");
+    assert.doesNotMatch(svg, />120 %</);
+    // The lines of one machine are parts of one whole.
+    for (const name of ["WEB2", "WEB3"]) for (const row of await page.$$(`#legend-body tr[title*=${name}] input`)) await row.click();
+    assert.match(fs.readFileSync((await saved(page, "#save-svg")).path, "utf8"), /fill-opacity="0\.55"/);
+  });
+  await server.stop();
+});

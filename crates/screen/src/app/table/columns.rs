@@ -36,10 +36,12 @@ impl App {
     }
 
     pub(in super::super) fn next_tree(&mut self) {
-        let is_live = self.facts.is_live;
+        let has_properties = self.facts.has_properties;
         let Some(table) = self.table_mut() else { return };
         let mut tree = table.model.tree().next();
-        while !(table.model.has_tree(tree) || tree == TreeKind::Cgroup && is_live && table.has_processes()) {
+        while !(table.model.has_tree(tree)
+            || tree == TreeKind::Cgroup && has_properties && table.has_processes())
+        {
             tree = tree.next();
         }
         if tree == table.model.tree() {

@@ -55,7 +55,7 @@ impl App {
         table.model.update(figures);
         table.repair_selection();
         let wanted = table.model.wanted_properties(table.visible_lines());
-        if self.facts.is_live && !wanted.is_empty() {
+        if self.facts.has_properties && !wanted.is_empty() {
             requests.push(Request::Properties(id, wanted));
         }
         self.request_containers(Some(id), requests);
@@ -88,7 +88,7 @@ impl App {
 
     /// Requests the properties of rows that have become visible.
     pub(in super::super) fn request_new_properties(&mut self, requests: &mut Vec<Request>) {
-        if !self.facts.is_live {
+        if !self.facts.has_properties {
             return;
         }
         for table in self.panes.shown_tables_mut() {

@@ -17,6 +17,9 @@ pub(super) struct FittedColumn {
 /// The maximum width of a name, in characters, unless its column is the last.
 const MAX_NAME: usize = 40;
 
+/// The maximum width of the name of a machine, in characters.
+const MAX_MACHINE: usize = 20;
+
 impl App {
     /// Selects the columns that fit into `room` characters. Each column needs the width of its visible texts, and at
     /// least its usual width. Columns with the highest omission rank are omitted first, until the others fit. If the
@@ -42,8 +45,7 @@ impl App {
         let is_shown = |index: usize, column: &TableColumn| match column.content {
             ColumnContent::Machine => model.has_machines(),
             ColumnContent::Presence => model.has_partly_present(),
-            // Logs do not store properties.
-            ColumnContent::Property(_) => self.facts.is_live,
+            ColumnContent::Property(_) => self.facts.has_properties,
             ColumnContent::Counter(_) => !model.is_empty_column(index),
             ColumnContent::Name => true,
         };
@@ -54,10 +56,18 @@ impl App {
             let usual = column.usual_width(self.numbers);
             let needed = match column.content {
                 ColumnContent::Name => longest(index, column).clamp(usual.min(MAX_NAME), MAX_NAME),
+                ColumnContent::Machine => longest(index, column).clamp(usual, MAX_MACHINE),
                 ColumnContent::Property(Property::Command | Property::Cgroup) => usual,
                 _ => longest(index, column).max(usual),
             };
-            columns.push((index, needed, column.omission_rank));
+            // The names of machines need the room of all columns but those that identify rows or explain their order.
+            let is_replaceable =
+                column.counter().is_some() && !column.is_id() && index != model.order().column;
+            let rank = match column.omission_rank {
+                0 if model.has_machines() && is_replaceable => 1,
+                rank => rank,
+            };
+            columns.push((index, needed, rank));
         }
         // The first column of characters is for the mark of the selected row.
         let total =
@@ -80,7 +90,7 @@ impl App {
             if Some(index) == last && column.is_text() {
                 width += std::mem::take(&mut spare);
             }
-            // Names are the only columns that can be narrower than their texts.
+            // Only columns of names can be narrower than their texts.
             let width = width.min(room.saturating_sub(start));
             if width == 0 {
                 break;

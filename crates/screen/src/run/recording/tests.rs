@@ -10,13 +10,8 @@ use tachograph_monitor::LiveBoard;
 use tachograph_perflib::{FREQUENCY, Registry};
 
 use super::super::live_feed::{Live, LiveFeed};
+use super::super::machine::{Machine, Process};
 use super::*;
-
-#[path = "../../../../flow/tests/live/fixture.rs"]
-#[allow(dead_code, reason = "a machine that several tests share")]
-mod machine;
-
-use machine::{Machine, Process};
 
 const TICKS: &str = r"\Process(*)\Ticks/sec";
 const ID: &str = r"\Process(*)\ID Process";
@@ -150,6 +145,7 @@ fn a_new_recording_has_the_counters_of_the_charts() {
     // Charts of earlier views are sampled, but not recorded.
     feed.set_background(paths(&[TICKS]));
     feed.set_paths(paths(&[ID]));
+    feed.collect();
     feed.record(&files[1], false);
     feed.collect();
     feed.collect();
