@@ -15,6 +15,7 @@ use rustls::{
 };
 
 use crate::Fingerprint;
+use crate::secret_file::describe_pem_error;
 
 /// The consumers that an agent accepts, by their certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -118,7 +119,7 @@ pub(crate) fn roots_of(file: &Path, pem: &[u8]) -> Result<Arc<RootCertStore>, St
     let named = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| named(&error))?;
+        let certificate = certificate.map_err(|error| named(&describe_pem_error(&error)))?;
         roots.add(certificate).map_err(|error| named(&error))?;
     }
     if roots.is_empty() {
