@@ -1,5 +1,6 @@
 //! `tacho agent` and the commands that read another machine, as processes on loopback addresses.
 
+mod outages;
 mod served_clients;
 mod several;
 
@@ -233,7 +234,7 @@ fn messages_contain_the_remedy() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
     setup.write_machines(&setup.line_for(free));
     let absent = query("web1");
-    assert!(absent.contains("tacho agent") && absent.contains("Windows machines"), "{absent}");
+    assert!(absent.contains("tacho agent"), "{absent}");
 
     setup.write_machines(&line);
     let file = setup.folder.path().join("config/tachograph/machines.toml");
