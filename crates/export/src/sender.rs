@@ -333,8 +333,11 @@ impl Sender {
 
     fn say_recovered(&self, since: Instant) {
         let seconds = since.elapsed().as_secs_f64();
-        let waiting = self.queue.waiting().samples;
-        self.say(&format!("accepts samples again after {seconds:.1} s; {waiting} samples are waiting"));
+        let waiting = match self.queue.waiting().samples {
+            1 => "1 sample is waiting".to_owned(),
+            samples => format!("{samples} samples are waiting"),
+        };
+        self.say(&format!("accepts samples again after {seconds:.1} s; {waiting}"));
     }
 
     fn say(&self, text: &str) {
