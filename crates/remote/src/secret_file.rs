@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn errors_of_pem_files_do_not_contain_the_key() {
         for (text, expected) in [
-            ("-----BEGIN PRIVATE KEY----- MIGHAgEA -----END PRIVATE KEY-----\n", "must end with"),
+            ("-----BEGIN PRIVATE KEY----- MIGHAgEA\n", "must end with"),
+            ("-----BEGIN PRIVATE KEY----- MIGHAgEA -----END PRIVATE KEY-----\n", "-----END"),
             ("-----BEGIN PRIVATE KEY-----\nMIGHAgEA\n", "-----END"),
         ] {
             let error = PrivateKeyDer::from_pem_slice(text.as_bytes()).expect_err("not PEM");
