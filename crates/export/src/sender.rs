@@ -336,8 +336,11 @@ impl Sender {
 
     fn report_recovery(&self, since: Instant) {
         let seconds = since.elapsed().as_secs_f64();
-        let waiting = self.queue.backlog().samples;
-        self.report(&format!("accepts samples again after {seconds:.1} s; {waiting} samples are waiting"));
+        let waiting = match self.queue.backlog().samples {
+            1 => "1 sample is waiting".to_owned(),
+            samples => format!("{samples} samples are waiting"),
+        };
+        self.report(&format!("accepts samples again after {seconds:.1} s; {waiting}"));
     }
 
     fn report(&self, text: &str) {

@@ -18,8 +18,8 @@ use tachograph_counters::set::{CounterSet, Extent};
 use tachograph_perflib::registration::{CounterSetInfo, counter_of};
 use tachograph_perflib::{ErrorCode, Query, Registry};
 
-pub use machines::{Arrival, Exchanges, MachineMember, MachinesSource};
-pub use report::{CollectionError, LiveCounts, LiveReport};
+pub use machines::{Arrival, Exchanges, MachineEvent, MachineMember, MachinesSource, OnMachineEvents};
+pub use report::{CollectionError, LiveCounts, LiveReport, Outage};
 pub use set_watcher::Refresh;
 pub use stop::Stop;
 pub use timed::{Collect, Schedule, TimedSource};

@@ -15,6 +15,7 @@ use rustls::{
 };
 
 use crate::Fingerprint;
+use crate::secret_file::describe_pem_error;
 
 /// The consumers that an agent accepts, by their certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -118,7 +119,7 @@ pub(crate) fn parse_roots(file: &Path, pem: &[u8]) -> Result<Arc<RootCertStore>,
     let with_path = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| with_path(&error))?;
+        let certificate = certificate.map_err(|error| with_path(&describe_pem_error(&error)))?;
         roots.add(certificate).map_err(|error| with_path(&error))?;
     }
     if roots.is_empty() {

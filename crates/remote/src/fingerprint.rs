@@ -7,6 +7,8 @@ use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
+use crate::secret_file::describe_pem_error;
+
 /// The SHA-256 of a certificate in DER form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
@@ -34,7 +36,9 @@ impl Fingerprint {
     /// If the file cannot be read or has no certificate.
     pub fn of_file(path: &Path) -> Result<Self, String> {
         let certificate = CertificateDer::from_pem_file(path);
-        certificate.map(|der| Self::of(&der)).map_err(|error| format!("{}: {error}", path.display()))
+        certificate
+            .map(|der| Self::of(&der))
+            .map_err(|error| format!("{}: {}", path.display(), describe_pem_error(&error)))
     }
 }
 

@@ -48,6 +48,9 @@ impl Machine {
     }
 }
 
+/// Maximum number of machines that a message names.
+const MAX_NAMES: usize = 10;
+
 /// The port of agents that `machines.toml` names without a port.
 pub const DEFAULT_PORT: u16 = 7321;
 
@@ -126,8 +129,21 @@ impl Machines {
 
     /// The message for a name that selects no machine.
     fn unknown_message(&self, name: &str) -> String {
-        let similar = closest(name, self.machines.iter().map(|machine| machine.name.as_str()));
-        let hint = similar.map(|similar| format!("; did you mean '{similar}'?")).unwrap_or_default();
+        let names = || self.machines.iter().map(|machine| machine.name.as_str());
+        if !Pattern::new(name).is_literal() && !self.machines.is_empty() {
+            let known: Vec<_> = names().take(MAX_NAMES).collect();
+            let more = if self.machines.len() > MAX_NAMES { ", ..." } else { "" };
+            return format!("no machine matches '{name}'; known machines: {}{more}", known.join(", "));
+        }
+        let has_address = |machine: &&Machine| {
+            split_address(name).is_some_and(|(host, _)| eq_ignore_case(&host, &machine.host))
+        };
+        if let Some(machine) = self.machines.iter().find(has_address) {
+            return format!("'{name}' is the address of '{0}'; use this name: {0}", machine.name);
+        }
+        if let Some(near) = closest(name, names()).filter(|_| !name.starts_with('@')) {
+            return format!("unknown machine '{name}'; did you mean '{near}'?");
+        }
         let file = self.files.first().map_or("machines.toml".into(), |file| file.display().to_string());
         match name.strip_prefix('@') {
             // This group has all machines of the files.
@@ -142,7 +158,7 @@ impl Machines {
                 )
             }
             None => format!(
-                "unknown machine '{name}'{hint}; run 'tacho agent setup' on that machine, and add the line that it prints \
+                "unknown machine '{name}'; run 'tacho agent setup' on that machine, and add the line that it prints \
                  to {file}"
             ),
         }

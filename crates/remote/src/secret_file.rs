@@ -6,6 +6,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use rustls::pki_types::pem;
+
 use crate::os_error::os_error_text;
 
 const MAX_BYTES: u64 = 1 << 20;
@@ -76,4 +78,41 @@ pub fn read_secret_file(path: &Path) -> Result<Vec<u8>, SecretFileError> {
         return Err(failed(Reason::TooLong));
     }
     Ok(bytes)
+}
+
+/// Why a PEM file is invalid. The error's own text contains the line in which a section starts, and with it the whole key if
+/// the file has only one line.
+pub fn describe_pem_error(error: &pem::Error) -> String {
+    match error {
+        pem::Error::IllegalSectionStart { .. } => {
+            "not a PEM file: a line that begins with '-----BEGIN' must end with '-----'".to_owned()
+        }
+        pem::Error::MissingSectionEnd { .. } => {
+            "not a complete PEM file: the line '-----END ...-----' is missing".to_owned()
+        }
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::pki_types::pem::PemObject as _;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_pem_files_do_not_contain_the_key() {
+        for (text, expected) in [
+            ("-----BEGIN PRIVATE KEY----- MIGHAgEA\n", "must end with"),
+            ("-----BEGIN PRIVATE KEY----- MIGHAgEA -----END PRIVATE KEY-----\n", "-----END"),
+            ("-----BEGIN PRIVATE KEY-----\nMIGHAgEA\n", "-----END"),
+        ] {
+            let error = PrivateKeyDer::from_pem_slice(text.as_bytes()).expect_err("not PEM");
+            let message = describe_pem_error(&error);
+            assert!(message.contains(expected), "{message}");
+            // 77, 73 are the first bytes of the key as numbers.
+            assert!(!message.contains("MIGH") && !message.contains("77, 73"), "{message}");
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! The machines of a command: this machine, and those that -s or paths name.
 
+mod live_machines;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
@@ -7,17 +10,18 @@ use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::Sample;
+use tachograph_flow::Selection;
 use tachograph_flow::live::{
-    self, Arrival, Collect as _, LiveOptions, LiveReport, LiveSource, MachineMember, MachinesSource, Refresh,
-    Schedule, TimedSource,
+    self, Arrival, Collect as _, LiveOptions, LiveReport, LiveSource, MachineEvent, MachineMember,
+    MachinesSource, Refresh, Schedule, TimedSource,
 };
-use tachograph_flow::{FlowError, Selection, Source};
 use tachograph_perflib::{Failure as RemoteFailure, Registry};
 use tachograph_remote::{ExchangePoll, Machines, RemoteMachine};
 
 use crate::failure::{Failure, notify};
 use crate::this_machine::{self, Live, notify_first};
+
+pub(crate) use live_machines::LiveMachines;
 
 /// A machine, and the paths that are queried on it.
 #[derive(Clone)]
@@ -25,13 +29,15 @@ pub(crate) struct Target {
     pub(crate) registry: Arc<Registry>,
     /// `None` for this machine.
     remote: Option<Arc<RemoteMachine>>,
+    /// Why the machine could not be read at the start, which was reported.
+    failure: Option<Arc<str>>,
     /// The paths without the machine's name.
     pub(crate) paths: Vec<PathPattern>,
 }
 
 impl Target {
     fn this_machine(registry: &Arc<Registry>) -> Self {
-        Self { registry: Arc::clone(registry), remote: None, paths: Vec::new() }
+        Self { registry: Arc::clone(registry), remote: None, failure: None, paths: Vec::new() }
     }
 
     /// A machine with these sets, which is read without a connection.
@@ -49,6 +55,12 @@ impl Target {
         self.registry.machine()
     }
 
+    /// Whether the machine could not be read at the start.
+    #[cfg(feature = "web")]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// The counter sets that are known now. Does not wait for the machine.
     #[cfg(feature = "web")]
     pub(crate) fn known_registry(&self) -> Arc<Registry> {
@@ -58,7 +70,7 @@ impl Target {
     /// The machine with the counter sets that are known now, without paths.
     #[cfg(feature = "web")]
     pub(crate) fn without_paths(&self) -> Self {
-        Self { registry: self.known_registry(), remote: self.remote.clone(), paths: Vec::new() }
+        Self { registry: self.known_registry(), paths: Vec::new(), ..self.clone() }
     }
 
     /// Adds a path, without its machine name.
@@ -157,15 +169,22 @@ impl<'a> TargetList<'a> {
         Ok(self.machines.insert(machines))
     }
 
-    /// The machines that a name selects; `None` in the list is this machine.
-    fn names(&mut self, name: Option<&str>) -> Result<Vec<Option<String>>, Failure> {
-        match name {
-            Some(name) if !this_machine::is_this_machine(self.local, name) => {
-                let selected = self.machines()?.select(name).map_err(Failure::usage)?;
-                Ok(selected.into_iter().map(|name| Some(name.to_owned())).collect())
+    /// The machines that a list of names, separated by commas, selects; `None` in the result is this machine.
+    fn names(&mut self, list: Option<&str>) -> Result<Vec<Option<String>>, Failure> {
+        let Some(list) = list else { return Ok(vec![None]) };
+        let mut names = Vec::new();
+        for name in list.split(',').map(str::trim) {
+            if this_machine::is_this_machine(self.local, name) {
+                names.push(None);
+                continue;
             }
-            _ => Ok(vec![None]),
+            let selected = self.machines()?.select(name).map_err(Failure::usage)?;
+            names.extend(selected.into_iter().map(|name| Some(name.to_owned())));
         }
+        // A machine can be selected twice.
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(name.clone()));
+        Ok(names)
     }
 
     /// Adds these machines as targets, and connects to all other machines in parallel. Reports those that cannot be
@@ -179,7 +198,8 @@ impl<'a> TargetList<'a> {
                 None => Target::this_machine(self.local),
                 Some(name) => {
                     let remote = self.machines()?.machine(name).map_err(Failure::usage)?;
-                    Target { registry: remote.registry(), remote: Some(remote), paths: Vec::new() }
+                    let registry = remote.registry();
+                    Target { registry, remote: Some(remote), failure: None, paths: Vec::new() }
                 }
             };
             self.targets.push(target);
@@ -189,7 +209,10 @@ impl<'a> TargetList<'a> {
         for (target, outcome) in self.targets.iter_mut().zip(outcomes) {
             match outcome {
                 Some(Ok(registry)) => target.registry = registry,
-                Some(Err(failure)) => failures.push(format!(r"\\{}: {failure}", target.registry.machine())),
+                Some(Err(failure)) => {
+                    failures.push(format!(r"\\{}: {failure}", target.name()));
+                    target.failure = Some(failure.reason);
+                }
                 None => {}
             }
         }
@@ -297,8 +320,9 @@ pub(crate) fn open(
     let zone = this_machine::current_zone();
     let count: usize = targets.iter().map(|target| target.paths.len()).sum();
     let options = LiveOptions { bias_minutes: zone.bias_minutes, ..options };
-    let (source, lines) =
+    let (mut source, lines) =
         source(targets, &options, schedule.interval, this_refresh, LESS_OFTEN).map_err(Failure::runtime)?;
+    source.set_on_events(Box::new(notify_of_events));
     if count > 0 && lines.len() == count {
         return Err(Failure::usage_messages(lines));
     }
@@ -321,10 +345,14 @@ pub(crate) fn source(
     advice: &str,
 ) -> Result<(MachinesSource, Vec<String>), String> {
     let max_wait = interval.mul_f64(WAIT_SHARE).min(MAX_WAIT);
-    let (mut members, mut remotes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
-    for Target { registry, remote, paths } in targets {
+    let (mut members, mut remotes, mut failures, mut lines) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for Target { registry, remote, failure, paths } in targets {
         let (mut source, selection) =
             LiveSource::open(&registry, &paths, options.clone()).map_err(|code| code.to_string())?;
+        // Some time later, the machine can be connected.
+        let is_silent = remote.as_ref().is_some_and(|remote| !remote.is_connected());
+        failures.extend(failure.filter(|_| is_silent).map(|failure| (members.len(), failure)));
         remotes.push(remote.clone());
         let boot_time: Box<dyn Fn() -> FileTime + Send> = match remote {
             None => {
@@ -352,11 +380,17 @@ pub(crate) fn source(
     if max_wait < MAX_WAIT {
         source.set_advice(advice);
     }
+    failures.iter().for_each(|(index, failure)| source.set_silent(*index, failure));
     if let Some(index) = remotes.iter().position(Option::is_none) {
         source.set_first(index);
     }
     source.set_exchanges(Box::new(Exchanges(ExchangePoll::new(remotes).map_err(|error| error.to_string())?)));
     Ok((source, lines))
+}
+
+/// Reports the machines whose outages begin or end.
+pub(crate) fn notify_of_events(events: &[MachineEvent]) {
+    notify_first(events, "other machines", ToString::to_string);
 }
 
 /// The exchanges of a source with other machines.
@@ -379,44 +413,4 @@ fn unmatched_there(selection: &Selection, machine: &str) -> Vec<String> {
         format!(r"'{path}' is not on \\{machine}: {advice}")
     };
     selection.unmatched().into_iter().map(message).collect()
-}
-
-/// The source of a command: this machine alone, or several machines.
-pub(crate) enum LiveMachines {
-    This(Box<TimedSource>),
-    Several(Box<TimedSource<MachinesSource>>),
-}
-
-impl LiveMachines {
-    /// The paths that name instances and select a counter, but had no matching instance in the last sample.
-    pub(crate) fn missing_instances(&self) -> Vec<String> {
-        match self {
-            Self::This(source) => source.live().missing_instances(),
-            Self::Several(source) => source.live().missing_instances(),
-        }
-    }
-
-    /// The source of this machine, if it is the only one.
-    pub(crate) fn this_machine(&mut self) -> Option<&mut LiveSource> {
-        match self {
-            Self::This(source) => Some(source.live_mut()),
-            Self::Several(_) => None,
-        }
-    }
-
-    /// Watches for counter sets of this machine that appear and disappear, if it is the only one.
-    pub(crate) fn follow(&mut self, refresh: Refresh) {
-        if let Self::This(source) = self {
-            source.live_mut().follow(refresh);
-        }
-    }
-}
-
-impl Source for LiveMachines {
-    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        match self {
-            Self::This(source) => source.next(sample),
-            Self::Several(source) => source.next(sample),
-        }
-    }
 }

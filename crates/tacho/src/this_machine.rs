@@ -361,7 +361,23 @@ fn counters_of(error: &CollectionError) -> String {
 /// The maximum number of lines that [`notify_first`] prints.
 const MAX_LINES: usize = 10;
 
-/// Reports, at the end, how often repeated problems occurred, how many samples were missed, and clock changes.
+/// Reports, at the end, the machines that have not answered again.
+pub(crate) fn notify_silent_machines(report: &LiveReport) {
+    let outages = report.outages();
+    if outages.is_empty() {
+        return;
+    }
+    let first = outages.iter().take(MAX_LINES).map(|outage| format!(r"\\{}", outage.machine));
+    let mut names: Vec<_> = first.collect();
+    if outages.len() > MAX_LINES {
+        names.push("...".to_owned());
+    }
+    let machines = counted(outages.len() as u64, "machine", "machines");
+    notify(format_args!("no answer from {machines}: {}", names.join(", ")));
+}
+
+/// Reports, at the end, how often repeated problems occurred, how many samples were missed, clock changes, and machines
+/// without an answer.
 pub(crate) fn notify_problem_totals(report: &LiveReport) {
     let mut errors = report.errors();
     errors.retain(|error| error.count > 1);
@@ -385,6 +401,7 @@ pub(crate) fn notify_problem_totals(report: &LiveReport) {
             "the clock was set back: the time of {samples} was set to 1 ms after the previous one"
         ));
     }
+    notify_silent_machines(report);
 }
 
 /// Prints a line for each of the first items, and the number of the others.

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post};
@@ -116,7 +117,7 @@ impl Shared {
         let workers = Workers::new(READING_THREADS);
         let sources = Sources::new(&logs, folder.as_deref(), uploads, reading, notices.clone(), workers)?;
         let folder_name = folder.and_then(|folder| sources.folders.name_of(&folder)).unwrap_or_default();
-        let guard = Guard::new(port, is_tls, hosts, token, embedding, notices)?;
+        let guard = Guard::new(port, is_tls, services, hosts, token, embedding, notices)?;
         let hub = Arc::new(Hub::start(live)?);
         let recordings = Recordings::new(recordings, folder_name, Arc::clone(&hub));
         let (live_workers, scrape_worker, exporters) =
@@ -156,7 +157,6 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
     vec![
         ("/", get(page::index)),
         ("/assets/{*name}", get(page::asset)),
-        ("/metrics", get(metrics::metrics)),
         ("/api/openapi.json", get(page::openapi)),
         ("/api/login", post(page::login)),
         ("/api/logout", post(page::logout)),
@@ -184,9 +184,10 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
     .collect()
 }
 
-/// The protocol of agents.
+/// The paths of an agent: its protocol, and `/metrics`.
 fn agent_routes() -> Vec<(&'static str, MethodRouter<Web>)> {
     vec![
+        ("/metrics", get(metrics::metrics)),
         ("/agent/v1", get(agent::greet)),
         ("/agent/v1/sets", get(agent::sets)),
         ("/agent/v1/instances", post(agent::instances)),
@@ -213,16 +214,24 @@ pub(crate) fn router(web: Web) -> Router {
         .with_state(web)
 }
 
-async fn not_found(uri: Uri) -> Response {
-    match uri.path() {
-        "/favicon.ico" => StatusCode::NO_CONTENT.into_response(),
-        _ => ApiError::not_found("no such page; /api/openapi.json lists all paths").into_response(),
+/// Where the paths of a server are listed.
+fn list_of_paths(services: Services) -> &'static str {
+    match services {
+        Services::All => "/api/openapi.json lists all paths",
+        Services::Agent => "an agent has /metrics, and /agent/v1 for tacho on other machines",
     }
 }
 
-async fn method_not_allowed() -> ApiError {
+async fn not_found(State(web): State<Web>, uri: Uri) -> Response {
+    match uri.path() {
+        "/favicon.ico" => StatusCode::NO_CONTENT.into_response(),
+        _ => ApiError::not_found(format!("no such page; {}", list_of_paths(web.services))).into_response(),
+    }
+}
+
+async fn method_not_allowed(State(web): State<Web>) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "this path does not support the method; see /api/openapi.json",
+        format!("this path does not support the method; {}", list_of_paths(web.services)),
     )
 }

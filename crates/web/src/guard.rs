@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use crate::admission::Client;
 use crate::api::Web;
 use crate::embedding::Access;
-use crate::options::{Embedding, LineLog, ServeError};
+use crate::options::{Embedding, LineLog, ServeError, Services};
 use crate::response::ApiError;
 use crate::sessions::{Sessions, is_same};
 use crate::tls;
@@ -37,6 +37,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
 pub(crate) struct Guard {
     port: u16,
     is_tls: bool,
+    services: Services,
     /// The host names that the command line allows.
     hosts: Vec<String>,
     token: Option<Token>,
@@ -53,6 +54,7 @@ impl Guard {
     pub(crate) fn new(
         port: u16,
         is_tls: bool,
+        services: Services,
         hosts: Vec<String>,
         token: Option<Token>,
         embedding: Embedding,
@@ -68,6 +70,7 @@ impl Guard {
         Ok(Self {
             port,
             is_tls,
+            services,
             hosts,
             token,
             throttle: TokenThrottle::new(notices),
@@ -269,6 +272,11 @@ impl Guard {
         }
     }
 
+    /// Whether a path is only for programs: all paths of an agent, which has no page, and the protocol of agents.
+    fn is_for_programs(&self, path: &str) -> bool {
+        self.services == Services::Agent || path.starts_with("/agent/")
+    }
+
     /// Checks everything except the token, which it returns if one must be compared.
     fn check(&self, request: &Request) -> Result<Option<Vec<u8>>, ApiError> {
         let uri = request.uri();
@@ -278,8 +286,8 @@ impl Guard {
                 format!("the URL is longer than {MAX_URI} bytes"),
             ));
         }
-        if is_agent_path(uri.path()) {
-            // Consumers are not browsers. The token protects against DNS rebinding, so they can use any name of this machine.
+        if self.is_for_programs(uri.path()) {
+            // Programs are not browsers. The token protects against DNS rebinding, so they can use any name of this machine.
             if request.headers().contains_key(header::ORIGIN) {
                 return Err(ApiError::new(StatusCode::FORBIDDEN, "browsers cannot use this path"));
             }
@@ -319,18 +327,13 @@ fn only_views() -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, "this token gives access to embedded views only")
 }
 
-/// Whether a path belongs to the protocol of agents.
-fn is_agent_path(path: &str) -> bool {
-    path.starts_with("/agent/")
-}
-
 /// Middleware that checks requests, adds security headers to responses, and logs each request with its status.
 pub(crate) async fn guard(State(web): State<Web>, mut request: Request, next: Next) -> Response {
     // The query and headers are not logged, because they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
     let connection = request.extensions().get::<TokenSent>().cloned();
-    let is_agent = is_agent_path(request.uri().path());
+    let is_for_programs = web.guard.is_for_programs(request.uri().path());
     let checked = match (web.guard.check(&request), client) {
         (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token, connection.as_ref()).await,
         // This is not reached, because every connection has a client.
@@ -348,7 +351,7 @@ pub(crate) async fn guard(State(web): State<Web>, mut request: Request, next: Ne
     };
     let headers = response.headers_mut();
     // Only browsers need these headers.
-    if !is_agent {
+    if !is_for_programs {
         web.guard.add_headers(headers);
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -102,7 +102,7 @@ pub enum Services {
     /// The page, its HTTP interface, `/metrics`, and the protocol of agents.
     #[default]
     All,
-    /// The protocol of agents only.
+    /// The protocol of agents, and `/metrics`.
     Agent,
 }
 

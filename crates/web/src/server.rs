@@ -58,7 +58,8 @@ impl Server {
         let address = options.address;
         if !address.ip().is_loopback() && options.token.is_none() && options.tls.is_none() {
             return Err(ServeError::usage(format!(
-                "{address} is reachable from other machines: --token-file is required, or --tls-cert with --tls-key"
+                "{address} is reachable from other machines: --token-file admits only clients with the token, and --tls-cert \
+                 with --tls-key encrypts the connections, but admits everyone; use both, or at least one of them"
             )));
         }
         if options.clients.is_some() && options.tls.is_none() {
@@ -85,7 +86,14 @@ impl Server {
         };
         let (listener, address) = listen().map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => {
-                ServeError::failure(format!("port {} is in use; choose another with --port", address.port()))
+                let option = match address.ip().is_loopback() && options.services == Services::All {
+                    true => "--port",
+                    false => "--listen ADDRESS:PORT",
+                };
+                ServeError::failure(format!(
+                    "port {} is in use; choose another with {option}",
+                    address.port()
+                ))
             }
             _ => ServeError::io(address, &error),
         })?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tachograph_remote::{ClientTrust, read_secret_file};
+use tachograph_remote::{ClientTrust, describe_pem_error, read_secret_file};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -24,7 +24,7 @@ pub(crate) fn acceptor(
     let invalid = |path: &Path, error: &pem::Error, expected: &str| match error {
         pem::Error::Io(error) => ServeError::io(path.display(), error),
         pem::Error::NoItemsFound => failed(path, &format_args!("contains no {expected}")),
-        error => failed(path, error),
+        error => failed(path, &describe_pem_error(error)),
     };
     let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)

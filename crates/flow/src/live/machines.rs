@@ -1,6 +1,8 @@
 //! Samples of several machines, none of which delays the others.
 
 mod exchanges;
+mod member;
+mod outages;
 mod readers;
 
 use std::sync::Arc;
@@ -10,15 +12,17 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
-use tachograph_counters::{RawValue, Status};
 use tachograph_perflib::{Clock, Registry};
 
 use super::sample_times::SampleTimes;
 use super::{Collect, LiveReport, LiveSource, description_of};
 use crate::Selection;
+use member::{Member, Progress};
+use outages::Availability;
 use readers::{Reader, Readers, Urgency, Work};
 
 pub use exchanges::{Arrival, Exchanges};
+pub use outages::{MachineEvent, OnMachineEvents};
 
 /// A machine, and the source that reads it.
 pub struct MachineMember {
@@ -49,23 +53,11 @@ pub struct MachinesSource {
     times: SampleTimes,
     bias_minutes: i32,
     report: LiveReport,
+    on_events: Option<OnMachineEvents>,
     /// Buffer for the answers of [`Exchanges::wait`].
     arrived: Vec<Arrival>,
     /// See [`any_registry`](Self::any_registry).
     registry: Option<Arc<Registry>>,
-}
-
-/// How far a machine has come with the current sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    /// The request was sent by [`Exchanges::begin`].
-    Exchanging,
-    /// A thread takes the sample.
-    Reading,
-    /// The sample was taken.
-    Taken,
-    /// A thread is taking a sample that is too late.
-    Late,
 }
 
 /// The numbers of machines that threads are reading for the current sample.
@@ -81,25 +73,6 @@ impl Awaited {
     fn count_of(&mut self, member: &Member) -> &mut usize {
         if member.is_silent { &mut self.silent } else { &mut self.usual }
     }
-}
-
-struct Member {
-    machine: Arc<str>,
-    /// Whether the machine's samples are taken before those of other machines that wait for a thread.
-    is_first: bool,
-    progress: Progress,
-    /// Whether the last answer was late, or reported the machine as unreachable.
-    is_silent: bool,
-    /// `None` while a thread has it.
-    reader: Option<Box<Reader>>,
-    /// The paths to set when the thread has returned the reader.
-    new_paths: Option<Vec<PathPattern>>,
-    /// Whether the next request differs from the last one.
-    is_changed: bool,
-    /// Groups without values, for samples in which the machine is late.
-    groups: Vec<Group>,
-    /// The descriptions of the groups of the last answer, which are also used for a sample without an answer.
-    descriptions: Vec<Arc<CounterSet>>,
 }
 
 impl MachinesSource {
@@ -125,6 +98,7 @@ impl MachinesSource {
             times: SampleTimes::default(),
             bias_minutes,
             report: report.clone(),
+            on_events: None,
             arrived: Vec::new(),
             registry: None,
         };
@@ -150,15 +124,28 @@ impl MachinesSource {
         }
     }
 
+    /// Sets the receiver of the events of each sample.
+    pub fn set_on_events(&mut self, on_events: OnMachineEvents) {
+        self.on_events = Some(on_events);
+    }
+
+    /// Begins with an outage of a machine, which the caller has already reported. `machine` is the index of a member.
+    pub fn set_silent(&mut self, machine: usize, reason: &Arc<str>) {
+        if let Some(member) = self.members.get_mut(machine) {
+            member.availability = Availability::Silent { since: Instant::now() };
+            self.report.begin_outage(&member.machine, reason);
+        }
+    }
+
     /// The paths that name instances and select a counter, but had no matching instance in the last sample, each with its
-    /// machine.
+    /// machine. A machine without an answer has none, because its instances are unknown.
     pub fn missing_instances(&self) -> Vec<String> {
         let of_machine = |member: &Member| {
             let missing = member.reader.as_ref().map(|reader| reader.source.missing_instances());
             let name = Arc::clone(&member.machine);
             missing.unwrap_or_default().into_iter().map(move |path| format!(r"\\{name}{path}"))
         };
-        self.members.iter().flat_map(of_machine).collect()
+        self.members.iter().filter(|member| !member.is_silent).flat_map(of_machine).collect()
     }
 
     /// Replaces the paths of all machines, as [`LiveSource::set_paths`] does. A path that names a machine applies only to
@@ -316,14 +303,28 @@ impl MachinesSource {
         member.take_back(reader, is_current);
     }
 
-    /// Removes the values of the machines that are late. Reports a machine when it becomes late, unless its source has already
-    /// reported why it cannot be read.
+    /// Removes the values of the machines that are late.
     fn mark_late(&mut self) {
         for member in self.members.iter_mut().filter(|member| member.progress != Progress::Taken) {
-            if !std::mem::replace(&mut member.is_silent, true) {
-                self.report.add_machine_error(&member.machine, &self.late_reason);
-            }
+            member.is_silent = true;
             member.mark_late();
+        }
+    }
+
+    /// Reports machines whose outage begins or ends with the current sample.
+    fn report_outages(&mut self) {
+        let report = &self.report;
+        let event_of = |member: &mut Member| match member.missing_answer(&self.late_reason) {
+            // Nothing is requested from the machine.
+            _ if member.descriptions.is_empty() => None,
+            Some(missing) => member.availability.miss(&member.machine, missing, report),
+            None => member.availability.answer(&member.machine, report),
+        };
+        let events: Vec<_> = self.members.iter_mut().filter_map(event_of).collect();
+        if let Some(on_events) = &mut self.on_events
+            && !events.is_empty()
+        {
+            on_events(&events);
         }
     }
 }
@@ -343,6 +344,7 @@ impl Collect for MachinesSource {
         // The sources stop waiting at `max_wait`; the rest of the time is for delivering the sample.
         self.await_threads(start + self.max_wait / 4, until + self.max_wait / 8);
         self.mark_late();
+        self.report_outages();
         let mut count = 0;
         for member in &mut self.members {
             for group in member.groups() {
@@ -368,105 +370,5 @@ impl Collect for MachinesSource {
 
     fn is_clock_behind(&self) -> bool {
         self.times.is_clock_behind
-    }
-}
-
-impl Member {
-    fn new(member: MachineMember, max_wait: Duration, report: &LiveReport) -> Self {
-        let MachineMember { mut source, boot_time } = member;
-        source.limit_wait(max_wait);
-        source.set_report(report.clone());
-        Self {
-            machine: Arc::clone(source.registry().machine()),
-            is_first: false,
-            progress: Progress::Late,
-            is_silent: false,
-            descriptions: source.descriptions().cloned().collect(),
-            reader: Some(Box::new(Reader { source, boot_time, sample: Sample::default() })),
-            new_paths: None,
-            is_changed: true,
-            groups: Vec::new(),
-        }
-    }
-
-    /// Sets the paths of the machine; returns for each whether it selects a counter.
-    fn set_paths(&mut self, paths: Vec<PathPattern>) -> Vec<bool> {
-        self.is_changed = true;
-        let Some(reader) = &mut self.reader else {
-            let matched = vec![true; paths.len()];
-            self.new_paths = Some(paths);
-            return matched;
-        };
-        let resolved: Vec<_> = paths.iter().map(|path| reader.source.registry().resolve_path(path)).collect();
-        let matched = reader.source.select_paths(&resolved);
-        self.descriptions = reader.source.descriptions().cloned().collect();
-        matched
-    }
-
-    /// Takes a sample from the answer that has arrived. If it turns out to need another exchange, the sample has no values,
-    /// and a thread takes the next one: waiting here would delay all machines.
-    fn collect_received(&mut self, max_wait: Duration) {
-        if let Some(mut reader) = self.reader.take() {
-            reader.source.limit_wait(Duration::ZERO);
-            reader.collect();
-            reader.source.limit_wait(max_wait);
-            self.take_back(reader, true);
-            self.is_changed |= self.is_silent;
-        }
-    }
-
-    /// Takes back the reader from a thread. The sample that it has taken is used if `is_current`.
-    fn take_back(&mut self, reader: Box<Reader>, is_current: bool) {
-        self.is_silent = reader.is_unreachable();
-        if is_current {
-            let groups = &reader.sample.groups;
-            let is_same = |(group, known): (&Group, &Arc<CounterSet>)| Arc::ptr_eq(&group.set, known);
-            if groups.len() != self.descriptions.len() || !groups.iter().zip(&self.descriptions).all(is_same)
-            {
-                self.descriptions = groups.iter().map(|group| Arc::clone(&group.set)).collect();
-            }
-            self.groups = Vec::new();
-            self.progress = Progress::Taken;
-        }
-        self.reader = Some(reader);
-        if let Some(paths) = self.new_paths.take() {
-            self.set_paths(paths);
-        }
-    }
-
-    /// The groups of the current sample.
-    fn groups(&mut self) -> &mut [Group] {
-        match &mut self.reader {
-            Some(reader) if self.progress == Progress::Taken => &mut reader.sample.groups,
-            _ => &mut self.groups,
-        }
-    }
-
-    /// Sets the groups of the current sample to those of the last answer, without values.
-    fn mark_late(&mut self) {
-        self.groups.truncate(self.descriptions.len());
-        for (index, description) in self.descriptions.iter().enumerate() {
-            if index == self.groups.len() {
-                self.groups.push(Group::new(Arc::clone(description)));
-            }
-            let group = &mut self.groups[index];
-            group.describe(description);
-            group.clear_values();
-            match &group.set.instance {
-                Some(instance) => {
-                    // The list is kept for as long as the instance is the same.
-                    if !matches!(&group.instances[..], [known] if Arc::ptr_eq(known, instance)) {
-                        group.instances = [Arc::clone(instance)].into();
-                    }
-                    let missing = RawValue::error(Status::NO_MACHINE);
-                    group.values.resize(group.set.counters.len(), missing);
-                    group.identities.push(0);
-                }
-                None => {
-                    group.clear_rows();
-                    group.status = Status::NO_MACHINE;
-                }
-            }
-        }
     }
 }

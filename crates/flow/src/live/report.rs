@@ -1,6 +1,6 @@
 //! Delays and errors of a live source.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use tachograph_counters::IgnorePoison;
@@ -17,6 +17,17 @@ pub struct CollectionError {
     pub reason: Arc<str>,
     /// Number of values that could not be read or are incomplete; if the whole set failed, number of samples.
     pub count: u64,
+    /// Whether the machine did not answer for a sample, and answered the next one.
+    pub is_of_machine: bool,
+}
+
+/// A machine that cannot be read now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// The machine.
+    pub machine: Arc<str>,
+    /// Why it cannot be read.
+    pub reason: Arc<str>,
 }
 
 /// Delays and errors of a live source. Clones share the counts, so they can be read while the source is in use
@@ -37,6 +48,10 @@ struct State {
     indexes: HashMap<(Guid, Arc<str>), usize>,
     /// Number of errors that `new_errors` has already returned.
     reported: usize,
+    /// The machines that cannot be read now, each with the reason.
+    outages: BTreeMap<Arc<str>, Arc<str>>,
+    /// Number of samples of machines during their outages.
+    silent: u64,
 }
 
 /// The numbers of delays and errors.
@@ -48,10 +63,8 @@ pub struct LiveCounts {
     pub missed: u64,
     /// Samples whose time is just 1 ms after the previous one because the wall clock was set back.
     pub clock_steps: u64,
-    /// Values that could not be read; a counter set that could not be read counts as one value per sample.
+    /// Values that could not be read; a counter set or a machine that could not be read counts as one value per sample.
     pub unread: u64,
-    /// Distinct reasons for unread values, counted per counter set.
-    pub causes: usize,
 }
 
 /// Maximum number of distinct errors that are recorded.
@@ -89,12 +102,31 @@ impl LiveReport {
             late: state.late,
             missed: state.missed,
             clock_steps: state.clock_steps,
-            unread: state.errors.iter().map(|error| error.count).sum(),
-            causes: state.errors.len(),
+            unread: state.silent + state.errors.iter().map(|error| error.count).sum::<u64>(),
         }
     }
 
-    /// All errors so far.
+    /// The machines that cannot be read now, by name.
+    pub fn outages(&self) -> Vec<Outage> {
+        let outage =
+            |(machine, reason): (&_, &_)| Outage { machine: Arc::clone(machine), reason: Arc::clone(reason) };
+        self.lock().outages.iter().map(outage).collect()
+    }
+
+    pub(super) fn begin_outage(&self, machine: &Arc<str>, reason: &Arc<str>) {
+        self.lock().outages.insert(Arc::clone(machine), Arc::clone(reason));
+    }
+
+    pub(super) fn end_outage(&self, machine: &Arc<str>) {
+        self.lock().outages.remove(machine);
+    }
+
+    /// Counts a sample of a machine during its outage.
+    pub(super) fn count_silent(&self) {
+        self.lock().silent += 1;
+    }
+
+    /// All errors so far, except outages of machines.
     pub fn errors(&self) -> Vec<CollectionError> {
         self.lock().errors.clone()
     }
@@ -121,7 +153,12 @@ impl LiveReport {
     }
 
     pub(super) fn add_errors(&self, machine: &str, sets: &[QueriedSet]) {
-        let is_clean = |set: &QueriedSet| set.outcome().is_ok() && set.rows().errors().is_empty();
+        // Failures of machines are outages.
+        let is_read = |set: &QueriedSet| match set.outcome() {
+            Ok(_) => true,
+            Err(failure) => failure.is_of_machine,
+        };
+        let is_clean = |set: &QueriedSet| is_read(set) && set.rows().errors().is_empty();
         if sets.iter().all(is_clean) {
             return;
         }
@@ -129,7 +166,9 @@ impl LiveReport {
         for set in sets {
             let info = set.rows().info();
             let name = &info.name;
-            if let Err(failure) = set.outcome() {
+            if let Err(failure) = set.outcome()
+                && !failure.is_of_machine
+            {
                 let key = (info.guid, Arc::clone(&failure.reason));
                 state.add(key, None, 1, || format!(r"\\{machine}\{name}"));
             }
@@ -170,7 +209,9 @@ impl State {
             }
         } else if self.errors.len() < MAX_ERRORS {
             let counters = counter.into_iter().collect();
-            self.errors.push(CollectionError { path: path(), counters, reason: Arc::clone(&key.1), count });
+            let is_of_machine = key.0 == Guid::default();
+            let reason = Arc::clone(&key.1);
+            self.errors.push(CollectionError { path: path(), counters, reason, count, is_of_machine });
             self.indexes.insert(key, self.errors.len() - 1);
         }
     }

@@ -110,6 +110,11 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
     let report = LiveReport::default();
     let mut source = MachinesSource::new(vec![slow, fast], MAX_WAIT, 0, &report);
     source.set_advice("wait longer");
+    let events = Arc::<Mutex<Vec<String>>>::default();
+    let received = Arc::clone(&events);
+    source.set_on_events(Box::new(move |events| {
+        received.lock().ignore_poison().extend(events.iter().map(ToString::to_string));
+    }));
     let mut sample = Sample::default();
     (0..100).for_each(|_| fast_permit.give());
     let before = Instant::now();
@@ -131,10 +136,12 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
             Some(value) => break assert!(value > 1, "the late answer is not used for a later sample"),
         }
     }
-    let errors = report.errors();
-    assert_eq!(errors.len(), 1);
-    let late = "no answer within 1000 ms: the machine is far away or busy; wait longer";
-    assert_eq!((errors[0].path.as_str(), &*errors[0].reason), (r"\\slow", late));
+    // The outage is one event, however many samples it takes.
+    let events = events.lock().ignore_poison();
+    let late = r"\\slow: no answer within 1000 ms: the machine is far away or busy; wait longer; continuing without it";
+    assert_eq!(events[0], late);
+    assert!(events.len() == 2 && events[1].starts_with(r"\\slow: answers again after "), "{events:?}");
+    assert_eq!((report.errors(), report.outages()), (Vec::new(), Vec::new()));
 }
 
 #[test]

@@ -268,6 +268,10 @@ impl Transport for HttpTransport {
         &self.peer
     }
 
+    fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
         // The answer to an earlier request must be received first.
         let Some(mut connection) = self.connection.take_if(|connection| connection.begun_at().is_none())

@@ -151,7 +151,8 @@ impl Session {
                 status => Err(self.fail_with_status(status)),
             },
             Err(error) => {
-                let failure = Failure::new(error.code(), error.describe(self.transport.peer()));
+                let reason = error.describe(self.transport.peer(), self.last_reply.is_some());
+                let failure = Failure::new(error.code(), reason);
                 let pause = match error {
                     ExchangeError::TimedOut(_)
                         if self.transport.is_connected() && start.elapsed() < MAX_WAIT_WITHOUT_PAUSE =>
@@ -180,6 +181,15 @@ impl Session {
         let message = error_text(&self.body);
         let address = &peer.address;
         let (code, reason, pause) = match status {
+            401 if !self.transport.has_token() => (
+                ErrorCode::ACCESS_DENIED,
+                format!(
+                    "the agent at {address} requires a token, and '{}' has none in machines.toml; copy the line that \
+                     'tacho agent setup' prints on that machine",
+                    peer.machine
+                ),
+                PAUSE_AFTER_DENIAL,
+            ),
             401 | 403 => (
                 ErrorCode::ACCESS_DENIED,
                 format!(
@@ -229,7 +239,7 @@ impl Session {
     pub(super) fn fail_with_invalid_message(&mut self, error: impl fmt::Display) -> Failure {
         self.transport.close();
         let error = ExchangeError::Invalid(error.to_string());
-        let failure = Failure::new(error.code(), error.describe(self.transport.peer()));
+        let failure = Failure::new(error.code(), error.describe(self.transport.peer(), false));
         self.fail(failure, PAUSE_AFTER_INVALID_ANSWER)
     }
 
@@ -289,7 +299,7 @@ impl Session {
         let address = &self.transport.peer().address;
         Failure::new(
             ErrorCode::NO_DATA,
-            format!("the agent at {address} was restarted; its running totals were reset"),
+            format!("the agent at {address} was restarted: no interval spans the restart"),
         )
     }
 

@@ -1,13 +1,12 @@
 //! Trust in an agent: its certificate has a known fingerprint, or is signed by a known authority.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
@@ -16,7 +15,7 @@ use tachograph_perflib::IgnorePoison;
 
 use crate::Fingerprint;
 use crate::client_trust::{parse_roots, verify_signatures};
-use crate::secret_file::read_secret_file;
+use crate::secret_file::{describe_pem_error, read_secret_file};
 
 /// Which agents a consumer trusts.
 #[derive(Clone, Debug)]
@@ -38,7 +37,8 @@ pub struct ClientIdentity {
 
 impl ClientIdentity {
     fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
-        let with_path = |file: &Path, error: &dyn fmt::Display| format!("{}: {error}", file.display());
+        let with_path =
+            |file: &Path, error: &pem::Error| format!("{}: {}", file.display(), describe_pem_error(error));
         let chain =
             CertificateDer::pem_file_iter(&self.certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let chain = chain.map_err(|error| with_path(&self.certificate, &error))?;

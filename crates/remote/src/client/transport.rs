@@ -67,6 +67,11 @@ pub trait Transport: Send + fmt::Debug {
     /// The agent that the transport connects to, for messages.
     fn peer(&self) -> &Peer;
 
+    /// Whether a token is sent to the agent.
+    fn has_token(&self) -> bool {
+        true
+    }
+
     /// Sends a request without waiting. [`exchange`](Self::exchange) with the same request then receives the response. Returns
     /// false if the request cannot be sent, for example because no connection is open.
     fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
@@ -135,29 +140,35 @@ impl ExchangeError {
         }
     }
 
-    /// A message with the address, and what to do.
-    pub fn describe(&self, peer: &Peer) -> String {
+    /// A message with the address, and what to do. An agent that has answered before, so its entry in machines.toml is right,
+    /// needs no advice if it cannot be reached for some time.
+    pub fn describe(&self, peer: &Peer, has_answered: bool) -> String {
         let Peer { machine, address } = peer;
-        match self {
-            Self::Unreachable(cause) => format!(
-                "no agent answers at {address} ({cause}); start one on that machine with 'tacho agent', and check the \
-                 address of '{machine}' in machines.toml (Windows machines have no agent: their own remote access is not \
-                 supported)"
+        let (what, advice) = match self {
+            Self::Unreachable(cause) => (
+                format!("no agent answers at {address} ({cause})"),
+                format!(
+                    "start one on that machine with 'tacho agent', and check the address of '{machine}' in machines.toml"
+                ),
             ),
-            Self::Broken(cause) => format!(
-                "the connection to the agent at {address} failed ({cause}) and is retried; if this persists, check that \
-                 'tacho agent' is running there, and that no other program uses the port"
+            Self::Broken(cause) => (
+                format!("the connection to the agent at {address} failed ({cause})"),
+                "check that 'tacho agent' is running there, and that no other program uses the port"
+                    .to_owned(),
             ),
-            Self::TimedOut(step) => format!(
-                "the agent at {address} did not answer in time ({step}); check that '{machine}' is up, and that no firewall \
-                 blocks the port"
+            Self::TimedOut(step) => (
+                format!("the agent at {address} did not answer in time ({step})"),
+                format!("check that '{machine}' is up, and that no firewall blocks the port"),
             ),
-            Self::NotTrusted(cause) => format!("the agent at {address} is not trusted: {cause}"),
-            Self::Invalid(cause) => format!(
-                "the agent at {address} sent an invalid answer ({cause}); check that both machines have the same \
-                 version of tacho, and that the port is the agent's"
-            ),
-        }
+            Self::NotTrusted(cause) => return format!("the agent at {address} is not trusted: {cause}"),
+            Self::Invalid(cause) => {
+                return format!(
+                    "the agent at {address} sent an invalid answer ({cause}); check that both machines have the same \
+                     version of tacho, and that the port is the agent's"
+                );
+            }
+        };
+        if has_answered { what } else { format!("{what}; {advice}") }
     }
 }
 

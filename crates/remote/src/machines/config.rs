@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The path of the file within a configuration folder.
 const CONFIG_FILE: &str = "tachograph/machines.toml";
 
-/// Why a file of machines cannot be used. The message names the file and the machine.
+/// Why a file of machines cannot be used. The message names the file and the machine, and contains no token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachinesError(String);
 
@@ -31,8 +31,8 @@ impl fmt::Display for MachinesError {
 impl std::error::Error for MachinesError {}
 
 /// A machine as written in the file, under its name.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { address = \"HOST\" }")]
 struct Entry {
     /// `HOST[:PORT]`.
     address: String,
@@ -86,7 +86,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
         return Err(failed(&format_args!("longer than {MAX_BYTES} bytes")));
     }
     let entries: BTreeMap<String, Entry> =
-        toml::from_str(&text).map_err(|error| failed(&error.to_string().trim_end()))?;
+        toml::from_str(&text).map_err(|error| failed(&describe(&error, &text)))?;
     let is_exposed = metadata.mode() & 0o006 != 0;
     let folder = file.parent().unwrap_or(Path::new(""));
     let mut machines = Vec::with_capacity(entries.len());
@@ -97,6 +97,32 @@ pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
     Ok(machines)
 }
 
+/// The line, the column and the cause of a syntax error. The error's own text repeats the line, which can contain a token.
+fn describe(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    // `invalid type: string "...", expected ...` contains the value.
+    let cause = match error.message().rsplit_once(", expected ") {
+        Some((found, expected)) if found.starts_with("invalid type: ") => format!("expected {expected}"),
+        _ => error.message().to_owned(),
+    };
+    format!("line {line}, column {column}: {cause}")
+}
+
+/// A path of the file, which is relative to the file's folder. `~` is not expanded, because a program that reads only the
+/// system's file must not use the home folder that its caller has set.
+fn in_folder(folder: &Path, path: &Path) -> Result<PathBuf, String> {
+    match path.starts_with("~") {
+        true => Err(format!(
+            "'{}': '~' is not expanded; write the path from '/', or relative to {}",
+            path.display(),
+            folder.display()
+        )),
+        false => Ok(folder.join(path)),
+    }
+}
+
 impl Entry {
     fn into_machine(
         self,
@@ -105,16 +131,16 @@ impl Entry {
         folder: &Path,
         is_exposed: bool,
     ) -> Result<Machine, String> {
-        let is_valid = |c: char| !c.is_control() && !"\\/@*?\" ".contains(c);
+        let is_valid = |c: char| !c.is_control() && !"\\/@*?,\" ".contains(c);
         if name.is_empty() || !name.chars().all(is_valid) {
-            return Err("a machine's name has no spaces, and none of \\ / @ * ? \"".to_owned());
+            return Err("a machine's name has no spaces, and none of \\ / @ * ? , \"".to_owned());
         }
         let (host, port) = split_address(&self.address)
             .ok_or_else(|| format!("address = \"{}\": expected HOST or HOST:PORT", self.address))?;
         let trust = match (self.fingerprint, self.ca) {
             (Some(_), Some(_)) => return Err("either fingerprint or ca, not both".to_owned()),
             (Some(fingerprint), None) => Some(Trust::Fingerprint(fingerprint.parse()?)),
-            (None, Some(ca)) => Some(Trust::Authority(folder.join(ca))),
+            (None, Some(ca)) => Some(Trust::Authority(in_folder(folder, &ca)?)),
             (None, None) => None,
         };
         let token = match (self.token, self.token_file) {
@@ -126,12 +152,13 @@ impl Entry {
                 ));
             }
             (Some(token), None) => Some(Token::new(&token)?),
-            (None, Some(token_file)) => Some(Token::read(&folder.join(token_file))?),
+            (None, Some(token_file)) => Some(Token::read(&in_folder(folder, &token_file)?)?),
             (None, None) => None,
         };
         let identity = match (self.client_cert, self.client_key) {
             (Some(certificate), Some(key)) => {
-                Some(ClientIdentity { certificate: folder.join(certificate), key: folder.join(key) })
+                let (certificate, key) = (in_folder(folder, &certificate)?, in_folder(folder, &key)?);
+                Some(ClientIdentity { certificate, key })
             }
             (None, None) => None,
             _ => return Err("client_cert and client_key belong together".to_owned()),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::live::Outage;
 use tachograph_flow::{Cadence, FlowError, Selection};
 use tachograph_monitor::{
     Board as _, Catalogue as _, LiveBoard, MachineCatalogue, Reduced, RowId, RowProperties, Span,
@@ -59,8 +60,10 @@ pub(super) struct LiveFeed {
     recording: Option<ActiveRecording>,
     /// The number of values so far that could not be read.
     unread: u64,
-    /// Whether the last sample had values that could not be read.
-    has_unread: bool,
+    /// Whether the last sample had values that could not be read, or a machine did not answer.
+    is_incomplete: bool,
+    /// The machines that did not answer the last sample.
+    silent: Vec<Arc<str>>,
 }
 
 impl LiveFeed {
@@ -75,7 +78,8 @@ impl LiveFeed {
             last_collected: None,
             recording: None,
             unread: 0,
-            has_unread: false,
+            is_incomplete: false,
+            silent: Vec::new(),
         }
     }
 
@@ -135,11 +139,16 @@ impl LiveFeed {
             inputs.push(Input::Recording(self.recording.as_ref().map(ActiveRecording::state)));
         }
         let report = self.live.board.report();
-        inputs.extend(problems::message_of(&report.new_errors()));
+        let outages = report.outages();
+        let is_new = |outage: &&Outage| !self.silent.contains(&outage.machine);
+        let new_outages: Vec<_> = outages.iter().filter(is_new).collect();
+        inputs.extend(problems::message_of(&report.new_errors(), &new_outages));
         let unread = report.counts().unread;
-        let had_unread = std::mem::replace(&mut self.has_unread, unread > self.unread);
+        let is_incomplete = unread > self.unread || !outages.is_empty();
+        let was_incomplete = std::mem::replace(&mut self.is_incomplete, is_incomplete);
         self.unread = unread;
-        if had_unread && !self.has_unread {
+        self.silent = outages.into_iter().map(|outage| outage.machine).collect();
+        if was_incomplete && !is_incomplete {
             inputs.push(Input::Available);
         }
         if !Arc::ptr_eq(self.live.board.registry(), &known) {

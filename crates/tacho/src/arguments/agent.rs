@@ -10,8 +10,8 @@ use super::{ClientArguments, SampledExportArguments};
 
 /// Serve this machine's counters to other machines, over TLS.
 ///
-/// Other machines then query and record them: tacho query -s MACHINE, tacho query '\\MACHINE\SET(*)\COUNTER'. Needs a
-/// certificate and a token, which 'tacho agent setup' creates. Stops on Ctrl-C.
+/// Other machines then query and record them: tacho query -s MACHINE, tacho query '\\MACHINE\SET(*)\COUNTER'. Prometheus can
+/// scrape /metrics. Needs a certificate and a token, which 'tacho agent setup' creates. Stops on Ctrl-C.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = r"Examples:
@@ -32,8 +32,9 @@ pub(crate) struct AgentArguments {
     pub(crate) folder: AgentFolder,
     #[command(flatten)]
     pub(crate) clients: ClientArguments,
-    /// Counters that --to sends. Default: all of the machine, except those per process, thread and control group.
-    #[arg(long, num_args = 1.., value_name = "PATH", requires = "targets")]
+    /// Counters that --to sends, and those of /metrics if a request selects none. Default: all of the machine, except those per
+    /// process, thread and control group.
+    #[arg(long, num_args = 1.., value_name = "PATH")]
     pub(crate) metrics: Vec<String>,
     #[command(flatten)]
     pub(crate) sampled: SampledExportArguments,
@@ -55,7 +56,7 @@ pub(crate) struct AgentFolder {
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentAction {
     /// Create a key, a self-signed certificate and a token, and print the line for machines.toml on the other machines.
-    /// Existing files are kept.
+    /// Existing files are kept, except a certificate without its key.
     Setup {
         #[command(flatten)]
         folder: AgentFolder,

@@ -42,7 +42,7 @@ pub(crate) struct LiveArguments {
     #[arg(long, visible_alias = "sc", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) samples: Option<u64>,
     /// The machine for paths that do not name one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`.
-    /// 'tacho agent' runs on the other machine.
+    /// Several are separated by commas. 'tacho agent' runs on the other machine.
     #[arg(short = 's', long = "machine", value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
     /// Read options from a file: a line `[option]`, then a line with its value (-config). The command line takes

@@ -34,8 +34,8 @@ pub(crate) struct MonitorArguments {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
-    /// Show these machines in place of this one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`. 'tacho agent'
-    /// runs on them.
+    /// Show these machines in place of this one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`. Several
+    /// are separated by commas. 'tacho agent' runs on them.
     #[arg(short = 's', long = "machine", value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
     /// Time between samples (-si): seconds (also 0.1), mm:ss or hh:mm:ss. Default: that of the view, or 1.

@@ -31,8 +31,8 @@ pub(crate) struct ServeArguments {
     /// Logs and archives (folders) to open at the start, and folders whose logs (.blg, .csv, .tsv) can be opened in the browser.
     #[arg(value_name = "LOG|FOLDER", value_parser = super::log_name())]
     pub(crate) logs: Vec<PathBuf>,
-    /// Show these machines in place of this one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`. 'tacho agent'
-    /// runs on them. /metrics and --to remain those of this machine.
+    /// Show these machines in place of this one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`. Several
+    /// are separated by commas. 'tacho agent' runs on them. /metrics and --to remain those of this machine.
     #[arg(short = 's', long = "machine", value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
     /// Counters to show first: quoted paths such as '\Processor(*)\% Processor Time'.
@@ -63,8 +63,8 @@ pub(crate) struct ServeArguments {
     /// The port on localhost; 0 selects a free one. Default: 7320.
     #[arg(long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
-    /// The address to listen on instead of localhost. If other machines can connect, --token-file or --tls-cert and
-    /// --tls-key are required.
+    /// The address to listen on instead of localhost. If other machines can connect, --token-file is required, which admits
+    /// only clients with the token, or --tls-cert with --tls-key, which encrypts the connections. Use both.
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_address)]
     listen: Option<SocketAddr>,
     /// A file whose first line is the secret that clients must send: at least 16 characters. Other users must not be

@@ -144,5 +144,6 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     let outcome = server.run();
     export.into_iter().for_each(SampledExport::finish);
     outcome?;
+    notify("agent stopped");
     Ok(ExitCode::SUCCESS)
 }

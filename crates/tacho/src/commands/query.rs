@@ -104,8 +104,8 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     check_sort_counter(arguments, &first)?;
     let (mut sink, late) = sink(format, output, arguments, &live, &first, selection)?;
     let outcome = run_samples(&mut live, &first, &mut *sink, &late);
-    this_machine::notify_problem_totals(&live.report);
     notify_late_instances(&late);
+    this_machine::notify_problem_totals(&live.report);
     match outcome {
         // The recorder's errors already name the file.
         Err(error) if is_blg => Err(Failure::of_writing(error)),

@@ -89,6 +89,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
             Some(bytes) => End::Full(bytes),
             None => End::Requested,
         };
+        this_machine::notify_silent_machines(&live.report);
         notify(summary::line(recorder.summary(), counts, recorder.dropped(), end));
     }
     match outcome {

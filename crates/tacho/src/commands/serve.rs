@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         Some(name) => Some(Arc::new(ServedMachines::connect(&machine, name)?)),
         None => None,
     };
+    let served = machines.as_ref().map(|machines| machines.summary());
     // The registry for which views are resolved.
     let shown = machines.as_ref().map_or_else(|| Arc::clone(&registry), |machines| machines.known_registry());
     let view = view(arguments, &shown)?;
@@ -111,8 +112,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         log: arguments.verbose.then(|| Arc::new(|line: &str| notify(line)) as LineLog),
         notices: Some(Arc::new(|line: &str| notify(line))),
     })?;
+    if let Some(notice) = access_notice(arguments) {
+        notify(notice);
+    }
     let stopper = server.stopper();
     signals::handle(&signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP]), move |_| stopper.stop())?;
+    if let Some(machines) = served {
+        notify(machines);
+    }
     let mut out = io::stdout().lock();
     writeln!(out, "{}", server.url()).and_then(|()| out.flush())?;
     drop(out);
@@ -121,6 +128,24 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     export.into_iter().for_each(SampledExport::finish);
     outcome?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A message about missing protection of a server that is reachable from other machines: everyone is admitted, or nothing is
+/// encrypted.
+fn access_notice(arguments: &ServeArguments) -> Option<&'static str> {
+    let is_open = arguments.token_file.is_none() && arguments.clients.trust().is_none();
+    match arguments.tls_cert {
+        _ if arguments.address().ip().is_loopback() => None,
+        Some(_) if is_open => Some(
+            "the connections are encrypted, but everyone who can reach the server can read its counters and logs; \
+             --token-file or --client-ca admits only some clients",
+        ),
+        Some(_) => None,
+        None => Some(
+            "clients need the token, but the connections are not encrypted: the token and all values can be read on the \
+             network; --tls-cert with --tls-key encrypts them",
+        ),
+    }
 }
 
 /// Reads the operating system once, and the online processors at each call.

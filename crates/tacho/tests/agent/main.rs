@@ -1,5 +1,7 @@
 //! `tacho agent` and the commands that read another machine, as processes on loopback addresses.
 
+mod messages;
+mod outages;
 mod served_clients;
 mod several;
 
@@ -204,45 +206,6 @@ fn groups_and_patterns_select_machines() {
     }
     let failed = setup.fails(&["query", "-s", "@none", r"\System\Processes"]);
     assert!(failed.contains("groups = [\"none\"]"), "{failed}");
-}
-
-#[test]
-fn messages_contain_the_remedy() {
-    let setup = Setup::new();
-    let agent = Agent::start(&setup);
-    let line = setup.line_for(agent.port);
-    let query = |name: &str| setup.fails(&["query", "-s", name, r"\System\Processes", "-sc", "1"]);
-
-    setup.write_machines(&line);
-    let unknown = query("web2");
-    assert!(unknown.contains("did you mean 'web1'?") && unknown.contains("tacho agent setup"), "{unknown}");
-    let no_counter = setup.fails(&["query", "-s", "web1", r"\System\Procesess", "-sc", "1"]);
-    assert!(no_counter.contains(r"is not on \\web1") && no_counter.contains("did you mean"), "{no_counter}");
-
-    let start = line.find("sha256:").expect("a fingerprint") + 7;
-    let digit = if line[start..].starts_with('0') { "1" } else { "0" };
-    setup.write_machines(&format!("{}{digit}{}", &line[..start], &line[start + 1..]));
-    let refused = query("web1");
-    assert!(refused.contains("fingerprint") && refused.contains("is expected"), "{refused}");
-
-    let (head, _) = line.split_once("token = ").expect("a token");
-    setup.write_machines(&format!("{head}token = \"0123456789abcdef\" }}\n"));
-    let denied = query("web1");
-    assert!(denied.contains("refuses the token") && denied.contains("tacho agent setup"), "{denied}");
-
-    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
-    setup.write_machines(&setup.line_for(free));
-    let absent = query("web1");
-    assert!(absent.contains("tacho agent") && absent.contains("Windows machines"), "{absent}");
-
-    setup.write_machines(&line);
-    let file = setup.folder.path().join("config/tachograph/machines.toml");
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("a mode");
-    let exposed = query("web1");
-    assert!(exposed.contains("chmod 600"), "{exposed}");
-    setup.write_machines("web1 = { adress = \"10.0.0.1\" }");
-    let wrong = query("web1");
-    assert!(wrong.contains("adress") && wrong.contains("machines.toml"), "{wrong}");
 }
 
 /// A server that sends bytes to each connection without end.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::{Agent, Setup, tacho};
 
 /// machines.toml with two names of one agent, and one machine that does not answer.
-fn setup_with_absent() -> (Setup, Agent) {
+pub(crate) fn setup_with_absent() -> (Setup, Agent) {
     let setup = Setup::new();
     let agent = Agent::start(&setup);
     let line = setup.line_for(agent.port);
@@ -163,7 +163,7 @@ impl Served {
         Self { child, port: port.unwrap_or_else(|| panic!("no port: '{url}'")) }
     }
 
-    fn get(&self, path: &str) -> serde_json::Value {
+    pub(crate) fn get(&self, path: &str) -> serde_json::Value {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a server");
         let port = self.port;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n")

@@ -83,7 +83,11 @@ impl Source {
         let errors = live.report.errors();
         let facts = options.facts.as_ref().filter(|_| options.machines.is_none()).map(|facts| facts());
         let facts = facts.unwrap_or_default();
-        let problems = errors.iter().take(MAX_PROBLEMS);
+        // A machine that does not answer is a problem until it answers again.
+        let outages = live.report.outages();
+        let outages = outages.iter().map(|outage| format!(r"\\{}: {}", outage.machine, outage.reason));
+        let problems = errors.iter().filter(|error| !error.is_of_machine);
+        let problems = problems.map(|error| format!("{}: {}", error.path, error.reason));
         Self {
             id: LIVE.to_owned(),
             kind: "live",
@@ -94,7 +98,7 @@ impl Source {
             samples: Some(live.samples.len() as u64),
             interval: Some(options.interval.as_secs_f64()),
             points: Some(live.points),
-            problems: problems.map(|error| format!("{}: {}", error.path, error.reason)).collect(),
+            problems: outages.chain(problems).take(MAX_PROBLEMS).collect(),
             default_paths: options.default_paths.clone(),
             operating_system: facts.operating_system,
             processors: facts.processors,

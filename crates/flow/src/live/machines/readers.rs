@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::{IgnorePoison, Status};
+use tachograph_perflib::Failure;
 
 use super::super::LiveSource;
 
@@ -55,6 +56,12 @@ impl Reader {
                 || group.values.first().is_some_and(|raw| raw.status == Status::NO_MACHINE)
         };
         self.sample.groups.iter().any(is_of_machine)
+    }
+
+    /// Why the machine could not be read for the last sample.
+    pub(super) fn failure(&self) -> Option<&Failure> {
+        let mut failures = self.source.query().sets().iter().filter_map(|set| set.outcome().err());
+        failures.find(|failure| failure.is_of_machine)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages about values that could not be read.
 
-use tachograph_flow::live::CollectionError;
+use tachograph_flow::live::{CollectionError, Outage};
 
 use crate::app::Input;
 
@@ -12,11 +12,11 @@ struct FailedSets<'a> {
     reason: &'a str,
 }
 
-/// A message for each of these errors; whole sets of a machine with the same reason, such as those of a machine that does not
-/// answer, share one. `None` without errors.
-pub(super) fn message_of(errors: &[CollectionError]) -> Option<Input> {
+/// A message for each of these outages and errors; whole sets of a machine with the same reason share one. `None` without either.
+pub(super) fn message_of(errors: &[CollectionError], outages: &[&Outage]) -> Option<Input> {
     let mut counters = 0;
-    let mut texts = Vec::new();
+    let outage_text = |Outage { machine, reason }: &Outage| format!(r"\\{machine}: {reason}");
+    let mut texts: Vec<_> = outages.iter().map(|outage| outage_text(outage)).collect();
     let mut failed: Vec<FailedSets<'_>> = Vec::new();
     for CollectionError { path, counters: ids, reason, .. } in errors {
         if ids.is_empty() {
@@ -38,7 +38,11 @@ pub(super) fn message_of(errors: &[CollectionError]) -> Option<Input> {
     let sets = failed.iter().flat_map(|failed| &failed.sets).filter(|set| !set.is_empty()).count();
     texts.extend(failed.iter().map(FailedSets::text));
     // A machine that was late for a sample is in the list of messages only, because the next sample usually has its values.
-    let what = [(counters, "counter", "counters"), (sets, "counter set", "counter sets")];
+    let what = [
+        (outages.len(), "machine", "machines"),
+        (counters, "counter", "counters"),
+        (sets, "counter set", "counter sets"),
+    ];
     let what = what.iter().filter(|(count, ..)| *count > 0);
     let what =
         what.map(|(count, one, several)| format!("{count} {}", if *count == 1 { one } else { several }));
@@ -72,6 +76,7 @@ mod tests {
 
     fn error(path: &str, counters: &[u32], reason: &str) -> CollectionError {
         CollectionError {
+            is_of_machine: false,
             path: path.to_owned(),
             counters: counters.to_vec(),
             reason: reason.into(),
@@ -80,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_does_not_answer_is_one_message() {
+    fn outages_and_errors_of_a_machine_are_one_message_each() {
         let errors = [
             error(r"\\db\Memory", &[], "no answer"),
             error(r"\\web\Disk(a)\Reads", &[3, 4], "no such file"),
@@ -88,11 +93,15 @@ mod tests {
             error(r"\\web\Energy", &[], "permission denied"),
             error(r"\\batch", &[], "too late"),
         ];
-        let Some(Input::Unavailable(what, texts)) = message_of(&errors) else { panic!("no message") };
-        assert_eq!(what, "2 counters, 3 counter sets");
+        let outage = Outage { machine: "cache".into(), reason: "no agent answers".into() };
+        let Some(Input::Unavailable(what, texts)) = message_of(&errors, &[&outage]) else {
+            panic!("no message")
+        };
+        assert_eq!(what, "1 machine, 2 counters, 3 counter sets");
         assert_eq!(
             texts,
             [
+                r"\\cache: no agent answers",
                 r"\\web\Disk(a)\Reads and 1 other counter: no such file",
                 r"\\db: no answer; 2 counter sets: Memory, System",
                 r"\\web\Energy: permission denied",
@@ -100,8 +109,8 @@ mod tests {
             ]
         );
         // The last line does not mention a machine that was late once.
-        let late = message_of(&[error(r"\\batch", &[], "too late")]);
+        let late = message_of(&[error(r"\\batch", &[], "too late")], &[]);
         assert!(matches!(late, Some(Input::Unavailable(what, _)) if what.is_empty()));
-        assert!(message_of(&[]).is_none());
+        assert!(message_of(&[], &[]).is_none());
     }
 }

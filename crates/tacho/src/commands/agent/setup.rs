@@ -18,9 +18,10 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     let machine = tachograph_machine::name();
     let name = name.map_or_else(|| machine.to_lowercase(), str::to_owned);
     create_folder(&files.folder)?;
-    // A certificate is useless without its key, and vice versa.
-    let is_new = !files.key.exists() || !files.certificate.exists();
-    if is_new {
+    let is_new_key = !files.key.exists();
+    // A certificate is useless without its key.
+    let is_new_certificate = is_new_key || !files.certificate.exists();
+    if is_new_certificate {
         create_certificate(files, &machine)?;
     }
     let is_new_token = !files.token.exists();
@@ -32,15 +33,30 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     read_secret_file(&files.key).map_err(Failure::runtime)?;
     let token = Token::read(&files.token).map_err(Failure::runtime)?;
     let token = String::from_utf8_lossy(token.bytes());
-    let address = address.map_or_else(default_address, str::to_owned);
-    let folder = files.folder.display();
-    for (is_new, names) in [(is_new, "key.pem and cert.pem"), (is_new_token, "token")] {
-        match is_new {
-            true => notify(format_args!("created {names} in {folder}")),
-            false => notify(format_args!(
-                "kept {names} in {folder}; to renew a file, remove it and run this command again"
-            )),
+    let address = match address.map(str::to_owned).or_else(route_address) {
+        Some(address) => address,
+        None => {
+            notify(
+                "this machine has no default route: its address in the line is its host name, which the other machines must be \
+                 able to resolve; --address HOST sets another",
+            );
+            format!("{machine}:{DEFAULT_PORT}")
         }
+    };
+    let folder = files.folder.display();
+    let all = [("key.pem", is_new_key), ("cert.pem", is_new_certificate), ("token", is_new_token)];
+    let names = |wanted| {
+        let names = all.iter().filter(|(_, is_new)| *is_new == wanted).map(|(name, _)| *name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let (created, kept) = (names(true), names(false));
+    if !created.is_empty() {
+        notify(format_args!("created {created} in {folder}"));
+    }
+    if !kept.is_empty() {
+        notify(format_args!(
+            "kept {kept} in {folder}; to renew a file, remove it and run this command again"
+        ));
     }
     notify(
         "add this line to ~/.config/tachograph/machines.toml (mode 600) of each machine that reads the counters:",
@@ -55,7 +71,8 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     )?;
     out.flush()?;
     notify(format_args!(
-        "then start 'tacho agent' on this machine, and try 'tacho list -s {name}' on the others; keep the token secret"
+        "then start 'tacho agent' on this machine (or restart it, so that it reads new files), and try 'tacho list -s {name}' \
+         on the others; keep the token secret"
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -70,9 +87,14 @@ fn create_folder(folder: &Path) -> Result<(), Failure> {
     fs::DirBuilder::new().mode(0o700).create(folder).map_err(|error| failed(folder, &error))
 }
 
+/// Creates a self-signed certificate for the key in its file, or for a new key if the file is missing.
 fn create_certificate(files: &Files, machine: &str) -> Result<(), Failure> {
     let failed = |error: rcgen::Error| Failure::runtime(format!("cannot create a certificate: {error}"));
-    let key = KeyPair::generate().map_err(failed)?;
+    let has_key = files.key.exists();
+    let key = match has_key {
+        true => read_key(&files.key)?,
+        false => KeyPair::generate().map_err(failed)?,
+    };
     let mut parameters = CertificateParams::new(vec![machine.to_owned()]).map_err(failed)?;
     parameters.distinguished_name = DistinguishedName::new();
     parameters.distinguished_name.push(DnType::CommonName, machine);
@@ -85,8 +107,18 @@ fn create_certificate(files: &Files, machine: &str) -> Result<(), Failure> {
         }
         _ => {}
     }
-    write(&files.key, key.serialize_pem().as_bytes(), 0o600)?;
+    if !has_key {
+        write(&files.key, key.serialize_pem().as_bytes(), 0o600)?;
+    }
     write(&files.certificate, certificate.pem().as_bytes(), 0o644)
+}
+
+fn read_key(file: &Path) -> Result<KeyPair, Failure> {
+    let pem = read_secret_file(file).map_err(Failure::runtime)?;
+    // The error could contain a part of the key.
+    let invalid = || Failure::runtime(format!("{}: not a PEM file with a private key", file.display()));
+    let pem = str::from_utf8(&pem).map_err(|_| invalid())?;
+    KeyPair::from_pem(pem).map_err(|_| invalid())
 }
 
 /// Writes a new file with these permissions. An incomplete file is never visible under its name.
@@ -108,14 +140,11 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::runtime(format!("{}: {error}", path.display()))
 }
 
-/// The local address that packets to the default route get; the host name if there is no such route.
-fn default_address() -> String {
-    let route_address = || -> io::Result<String> {
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        // Connecting a UDP socket sends nothing; it only selects the local address. The destination is reserved for
-        // documentation.
-        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
-        Ok(socket.local_addr()?.ip().to_string())
-    };
-    format!("{}:{DEFAULT_PORT}", route_address().unwrap_or_else(|_| tachograph_machine::name()))
+/// The local address that packets to the default route get, with the port of agents; `None` without such a route.
+fn route_address() -> Option<String> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // Connecting a UDP socket sends nothing; it only selects the local address. The destination is reserved for
+    // documentation.
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    Some(format!("{}:{DEFAULT_PORT}", socket.local_addr().ok()?.ip()))
 }

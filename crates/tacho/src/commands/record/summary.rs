@@ -79,8 +79,5 @@ pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, en
         "samples were taken while the clock was set back",
     );
     push_count(counts.unread, "value could not be read", "values could not be read");
-    if counts.causes > 1 {
-        line += &format!(" ({} causes)", counts.causes);
-    }
     line
 }

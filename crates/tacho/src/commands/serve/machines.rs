@@ -14,6 +14,9 @@ use crate::failure::Failure;
 use crate::machines::{self, LESS_OFTEN, Target};
 use crate::this_machine;
 
+/// Maximum number of machines that the message at the start names.
+const MAX_NAMES: usize = 20;
+
 /// The machines of a server.
 pub(super) struct ServedMachines {
     this_machine: Arc<Machine>,
@@ -30,6 +33,19 @@ impl ServedMachines {
         let names = targets.iter().map(|target| Arc::clone(target.name())).collect();
         let for_reading = Machines::of_user().map_err(Failure::usage)?;
         Ok(Self { this_machine: Arc::clone(this_machine), targets, names, for_reading })
+    }
+
+    /// A message with the machines, which says which of them do not answer.
+    pub(super) fn summary(&self) -> String {
+        let shown = self.targets.iter().take(MAX_NAMES).map(|target| match target.has_failed() {
+            true => format!(r"\\{} (no answer)", target.name()),
+            false => format!(r"\\{}", target.name()),
+        });
+        let mut names: Vec<_> = shown.collect();
+        if self.targets.len() > MAX_NAMES {
+            names.push(format!("and {} more", self.targets.len() - MAX_NAMES));
+        }
+        format!("serving {}", names.join(", "))
     }
 }
 
@@ -63,8 +79,9 @@ impl MachineList for ServedMachines {
         let this_machine = Arc::clone(&self.this_machine);
         let refresh = Box::new(move || this_machine.refresh());
         let opened = machines::source(targets, &options, interval, Some(refresh), LESS_OFTEN);
-        let (source, _) =
+        let (mut source, _) =
             opened.map_err(|reason| MachineFailure::new(ErrorCode::NO_SYSTEM_RESOURCES, reason))?;
+        source.set_on_events(Box::new(machines::notify_of_events));
         Ok(source)
     }
 }
