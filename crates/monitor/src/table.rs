@@ -21,7 +21,9 @@ mod settings;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tachograph_counters::Formula;
 use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::set::Counter;
 
 use crate::reduced::Reduced;
 
@@ -143,13 +145,15 @@ pub struct TableModel {
     is_order_chosen: bool,
     /// For each column, whether a row, other than reserved ones, has ever had a value.
     has_had_value: Vec<bool>,
-    /// The number of updates since the columns were last changed, up to [`SETTLED`].
+    /// The updates since the columns were last changed, up to [`SETTLED`]: [`WITH_RATES`] for each in which a rate has a value, and
+    /// 1 for any other.
     updates: u8,
 }
 
-/// The number of updates after which a column without values is considered empty. Rates have no values in the first
-/// samples.
-const SETTLED: u8 = 3;
+/// The updates after which a column without values is considered empty: three with values of rates. Rates have no values in the
+/// first sample, and keys that show further counters take several samples at once.
+const SETTLED: u8 = 3 * WITH_RATES;
+const WITH_RATES: u8 = 4;
 
 impl TableModel {
     /// An empty table.
@@ -226,7 +230,12 @@ impl TableModel {
     /// Records which columns have values. If the rows are sorted by an empty column that the user has not chosen, sorts them
     /// by another one.
     fn note_values(&mut self) {
-        self.updates = self.updates.saturating_add(1).min(SETTLED);
+        let is_rate = |counter: &Counter| counter.counter_type.formula() != Some(Formula::Value);
+        let has_rates = self.reduced().series.iter().any(|series| {
+            is_rate(&series.info.counter) && (series.summary.values > 0 || series.summary.is_idle)
+        });
+        let weight = if has_rates { WITH_RATES } else { 1 };
+        self.updates = self.updates.saturating_add(weight).min(SETTLED);
         self.has_had_value.resize(self.layout.columns.len(), false);
         let rows = self.rows.rows.iter().enumerate().filter(|(_, row)| !row.is_reserved);
         let rows: Vec<_> = rows.map(|(index, _)| index).collect();
