@@ -47,7 +47,11 @@ impl TableColumn {
     }
 
     fn is_called(&self, name: &str) -> bool {
-        eq_ignore_case(self.setting(), name) || self.counter().is_some_and(|counter| is_named(counter, name))
+        // The name of the column in view files of earlier versions.
+        let is_old_name = self.content == ColumnContent::Machine && eq_ignore_case("Computer", name);
+        is_old_name
+            || eq_ignore_case(self.setting(), name)
+            || self.counter().is_some_and(|counter| is_named(counter, name))
     }
 }
 

@@ -296,6 +296,21 @@ fn a_table_shows_the_instances_of_its_machine() {
 }
 
 #[test]
+fn the_column_of_machines_has_its_earlier_name_in_view_files() {
+    let mut log = ProcessLog::new();
+    log.sample(&[process("a", 10, 1, 5, 7 << 20)]);
+    let sets = log.board().catalogue().sets();
+    let entry = sets.iter().find(|entry| &*entry.name == "Process").expect("the set");
+    let settings = TableSettings {
+        columns: ["Computer", "Name", "Working Set"].map(str::to_owned).to_vec(),
+        sort: Some("Computer".to_owned()),
+        ..TableSettings::default()
+    };
+    let settings = TableModel::with_settings(entry, &settings).settings();
+    assert_eq!((&*settings.columns[0], settings.sort.as_deref()), ("Machine", Some("Machine")));
+}
+
+#[test]
 fn columns_without_values_are_hidden() {
     let mut log = ProcessLog::new();
     // A single sample has no rates, so the column % OF 1 CPU is empty.
