@@ -11,8 +11,8 @@ let isFollowing = false;
 export function watchChart(page, watched) {
   const { hover, grid } = page;
   watched.hooks.ready = (plot) => {
-    // uPlot remembers where the plot was; a legend that grows above it moves it without an event.
-    plot.over.addEventListener("mousemove", () => plot.syncRect(true), true);
+    // uPlot remembers where the plot was; a legend that grows above it moves it without an event. A heat map remembers nothing.
+    plot.over.addEventListener("mousemove", () => plot.syncRect?.(true), true);
     watchPointer(plot, {
       view: () => ({ begin: page.data.begin, end: page.data.end }),
       whole: () => page.loader.whole() ?? page.data,
