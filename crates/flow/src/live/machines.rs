@@ -33,8 +33,9 @@ pub struct MachineMember {
 }
 
 /// Takes samples of several machines at the same time. If a machine does not answer within the time limit, its values are
-/// missing from the sample, with the status [`Status::NO_MACHINE`]. Until it answers again, samples wait for it only for a
-/// quarter of the limit. A sample has the time of this machine, and each group has the clocks of its own machine.
+/// missing from the sample, with the status [`NO_MACHINE`](tachograph_counters::Status::NO_MACHINE). Until it answers again,
+/// samples wait for it only for a quarter of the limit. A sample has the time of this machine, and each group has the clocks
+/// of its own machine.
 ///
 /// The calling thread reads all connected machines at once ([`Exchanges`]). Other threads read the rest, such as machines to
 /// which a connection must be opened.
