@@ -11,6 +11,11 @@ pub trait Board: Send {
     /// The span of all samples; `None` without samples.
     fn span(&self) -> Option<Span>;
 
+    /// Whether samples are being taken, so that there will be more of them.
+    fn is_live(&self) -> bool {
+        false
+    }
+
     /// Reduces a span to columns, for the counters that any of the paths selects, or for all counters if `paths` is
     /// empty. With 0 columns, computes only the statistics of the whole span, which is cheaper.
     ///

@@ -301,6 +301,10 @@ impl LiveBoard {
 }
 
 impl Board for LiveBoard {
+    fn is_live(&self) -> bool {
+        true
+    }
+
     fn span(&self) -> Option<Span> {
         let time = |kept: Option<&Kept>| -> Option<FileTime> { Some(kept?.sample.at.utc) };
         Some(Span::of_samples(time(self.ring.oldest())?, time(self.ring.newest())?))

@@ -21,9 +21,7 @@ mod settings;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tachograph_counters::Formula;
 use tachograph_counters::path::{CounterPath, PathPattern};
-use tachograph_counters::set::Counter;
 
 use crate::reduced::Reduced;
 
@@ -145,15 +143,13 @@ pub struct TableModel {
     is_order_chosen: bool,
     /// For each column, whether a row, other than reserved ones, has ever had a value.
     has_had_value: Vec<bool>,
-    /// The updates since the columns were last changed, up to [`SETTLED`]: [`WITH_RATES`] for each in which a rate has a value, and
-    /// 1 for any other.
-    updates: u8,
+    /// The number of updates since the columns were last changed, up to [`SETTLED`], without those that
+    /// [await rates](TableFigures::await_rates). `None` before the first update.
+    updates: Option<u8>,
 }
 
-/// The updates after which a column without values is considered empty: three with values of rates. Rates have no values in the
-/// first sample, and keys that show further counters take several samples at once.
-const SETTLED: u8 = 3 * WITH_RATES;
-const WITH_RATES: u8 = 4;
+/// The number of updates after which a column without values is considered empty.
+const SETTLED: u8 = 3;
 
 impl TableModel {
     /// An empty table.
@@ -182,7 +178,7 @@ impl TableModel {
             are_columns_chosen: false,
             is_order_chosen: false,
             has_had_value: Vec::new(),
-            updates: 0,
+            updates: None,
         }
     }
 
@@ -230,12 +226,8 @@ impl TableModel {
     /// Records which columns have values. If the rows are sorted by an empty column that the user has not chosen, sorts them
     /// by another one.
     fn note_values(&mut self) {
-        let is_rate = |counter: &Counter| counter.counter_type.formula() != Some(Formula::Value);
-        let has_rates = self.reduced().series.iter().any(|series| {
-            is_rate(&series.info.counter) && (series.summary.values > 0 || series.summary.is_idle)
-        });
-        let weight = if has_rates { WITH_RATES } else { 1 };
-        self.updates = self.updates.saturating_add(weight).min(SETTLED);
+        let counted = self.updates.unwrap_or_default() + u8::from(!self.figures.await_rates);
+        self.updates = Some(counted.min(SETTLED));
         self.has_had_value.resize(self.layout.columns.len(), false);
         let rows = self.rows.rows.iter().enumerate().filter(|(_, row)| !row.is_reserved);
         let rows: Vec<_> = rows.map(|(index, _)| index).collect();
@@ -262,7 +254,7 @@ impl TableModel {
     /// Whether a column is left out because no row has a value of its counter: the kernel does not count it for these
     /// instances. Columns that the user has chosen are never left out.
     pub fn is_empty_column(&self, column: usize) -> bool {
-        let is_settled = self.updates >= SETTLED || self.intervals > 1;
+        let is_settled = self.updates >= Some(SETTLED) || self.intervals > 1;
         let is_counter = self.layout.columns.get(column).is_some_and(|column| column.counter().is_some());
         let has_rows = self.rows.rows.len() > self.reserved_rows.len();
         is_settled
@@ -313,7 +305,7 @@ impl TableModel {
 
     /// Whether the table has received figures.
     pub fn has_figures(&self) -> bool {
-        self.updates > 0
+        self.updates.is_some()
     }
 
     /// The lines in order, without those of [`reserved`](Self::reserved) rows.

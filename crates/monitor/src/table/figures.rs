@@ -25,6 +25,8 @@ pub struct TableFigures {
     /// For each series, the number of its part, from 1, or 0 if the instance is not split. Series after the end of the list
     /// have the number 0.
     parts: Vec<u32>,
+    /// Whether rates have no values yet, but will have some when the next sample is taken.
+    pub(super) await_rates: bool,
 }
 
 /// Maximum number of reductions to split instances; each takes a few milliseconds for a log. After that, instances are not
@@ -55,9 +57,10 @@ impl TableFigures {
     pub fn read(board: &mut dyn Board, span: Span, paths: &[PathPattern]) -> Result<Self, FlowError> {
         let reduced = board.reduce(span, 0, paths)?;
         let mixed = mixed_instances(&reduced);
-        let mut figures = Self { parts: vec![0; reduced.series.len()], reduced };
+        let samples = reduced.series.iter().map(|series| series.summary.values).max().unwrap_or(0);
+        let await_rates = board.is_live() && samples < 2;
+        let mut figures = Self { parts: vec![0; reduced.series.len()], reduced, await_rates };
         let mut reductions = MAX_REDUCTIONS;
-        let samples = figures.reduced.series.iter().map(|series| series.summary.values).max().unwrap_or(0);
         for (pattern, info) in mixed {
             let Some(spans) = part_spans(board, span, samples, &pattern, &mut reductions)? else { continue };
             if spans.len() < 2 || spans.len() > reductions {
@@ -104,7 +107,7 @@ impl TableFigures {
 impl From<Reduced> for TableFigures {
     /// Figures without parts.
     fn from(reduced: Reduced) -> Self {
-        Self { reduced, parts: Vec::new() }
+        Self { reduced, parts: Vec::new(), await_rates: false }
     }
 }
 

@@ -163,7 +163,7 @@ impl TableModel {
 
     fn change_columns(&mut self, sort_column: usize) {
         (self.are_columns_chosen, self.is_order_chosen) = (true, true);
-        (self.has_had_value, self.updates) = (Vec::new(), 0);
+        (self.has_had_value, self.updates) = (Vec::new(), None);
         let is_descending = self.layout.columns.get(sort_column).is_some_and(|column| !column.is_text());
         self.order = TableOrder { column: sort_column, is_descending };
         self.rows.update(&self.layout.set, &self.layout.columns, &self.figures);

@@ -64,8 +64,9 @@ fn each_outage_of_a_machine_is_reported_once() {
     while !check_event(&next()) {}
     let _second = Agent::start_on(&setup, port);
     while check_event(&next()) {}
+    // A test that runs in the background can inherit that SIGINT is ignored.
     let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
-    rustix::process::kill_process(id, rustix::process::Signal::INT).expect("a signal");
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("a signal");
     let end = loop {
         let line = next();
         // Before the summary, the machines are named that did not answer the last sample.
