@@ -116,7 +116,7 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
         received.lock().ignore_poison().extend(events.iter().map(ToString::to_string));
     }));
     let mut sample = Sample::default();
-    (0..100).for_each(|_| fast_permit.give());
+    (0..2).for_each(|_| fast_permit.give());
     let before = Instant::now();
     assert_eq!(values(&mut source, &mut sample), named(&[("slow", None), ("fast", Some(1))]));
     assert!(before.elapsed() >= MAX_WAIT);
@@ -127,12 +127,13 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
     let until = Instant::now() + TEST_TIMEOUT;
     let mut next = 3;
     loop {
-        slow_permit.give();
+        [&slow_permit, &fast_permit].into_iter().for_each(Permit::give);
         let found = values(&mut source, &mut sample);
         assert_eq!(found[1], ("fast".to_owned(), Some(next)));
         next += 1;
         match found[0].1 {
-            None => assert!(Instant::now() < until && next < 90, "the slow machine has answered"),
+            // On a busy machine, its thread may not run for many samples.
+            None => assert!(Instant::now() < until, "the slow machine has answered"),
             Some(value) => break assert!(value > 1, "the late answer is not used for a later sample"),
         }
     }
