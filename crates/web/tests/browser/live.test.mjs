@@ -269,12 +269,12 @@ test("live: without navigator.locks, a tab has a stream while it is visible", as
   await server.stop();
 });
 
-test("live: samples between the first response and the stream are shown", async () => {
+/** Opens a page with a chart of one counter, whose stream begins several collections after the response with the ring. */
+const withLateStream = async (name, act) => {
   const server = await serve("--interval", "1", "-c", "\\Memory\\Available Bytes");
   const panel = { id: 1, counters: [{ path: "\\Memory\\Available Bytes" }] };
   await collections(server.url, panel.counters[0].path, 3);
-  await withPage("live-begin", `${server.url}assets/icon.svg`, async (page) => {
-    // Delay the stream by several collections.
+  await withPage(name, `${server.url}assets/icon.svg`, async (page) => {
     await page.route(/\/api\/stream/, async (route) => {
       await collections(server.url, panel.counters[0].path, 4);
       await route.continue();
@@ -282,18 +282,26 @@ test("live: samples between the first response and the stream are shown", async 
     await page.goto(`${server.url}#points=600&panel=${encodeURIComponent(JSON.stringify(panel))}`);
     await page.waitForSelector("#live-state[data-state=live]");
     await legendThat(page, (rows) => rows.length === 1 && rows[0].last !== "---", "a value");
+    await act(page, () => collections(server.url, panel.counters[0].path, 3));
+  });
+  await server.stop();
+};
+
+test("live: samples between the first response and the stream are shown", () =>
+  withLateStream("live-begin", async (page) => {
     const before = await page.textContent("#range-text");
     await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, before);
-    // Because of the missing samples the page loads the ring again. The lines continue after that.
-    await collections(server.url, panel.counters[0].path, 3);
-    const plot = await plotBox(page);
-    assert.match(await pointAt(page, plot.x + plot.width * 0.99, plot.y + plot.height / 2, (text) => text !== ""), /Available Bytes/);
     await page.keyboard.press("f");
     await page.waitForSelector("#live-state[data-state=frozen]");
     const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
     const line = /<path[^>]* d="([^"]+)"[^>]*stroke-width="1\.5"/.exec(svg) ?? /<path[^>]*stroke-width="1\.5"[^>]* d="([^"]+)"/.exec(svg);
     assert.ok(line, svg.slice(0, 3000));
     assert.equal(line[1].match(/M/g).length, 1, "the line has no gap");
-  });
-  await server.stop();
-});
+  }));
+
+test("live: lines continue after the ring was loaded again because of missing samples", () =>
+  withLateStream("live-continued", async (page, moreSamples) => {
+    await moreSamples();
+    const plot = await plotBox(page);
+    assert.match(await pointAt(page, plot.x + plot.width * 0.99, plot.y + plot.height / 2, (text) => text !== ""), /Available Bytes/);
+  }));
