@@ -66,7 +66,8 @@ fn a_killed_writer_leaves_whole_batches() {
         for round in 0..6 {
             let name = name_in(&server, DATABASE, &format!("each {round}"));
             let reported = kill_after(&name, round * 3 + 1, true);
-            let found = read(&name);
+            // Another test closes all connections to the database, which can end the writer before its first sample.
+            let found = if reported == 0 { read_started(&name) } else { read(&name) };
             // The last sample can be committed without having been reported.
             assert!((reported..=reported + 1).contains(&found.len()), "{server}: {reported} {}", found.len());
             assert_equal(&found, &whole[..found.len()]);
