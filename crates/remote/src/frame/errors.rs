@@ -37,13 +37,15 @@ pub(super) struct StatusReader<'a> {
 }
 
 impl<'a> StatusReader<'a> {
-    /// The statuses of a result, among those in `bytes`.
+    /// The statuses of a result, among those in `bytes`, which [`check_statuses`] has checked.
     pub(super) fn new(bytes: &'a [u8], result: usize) -> Self {
-        let mut reader = Reader::new(bytes);
-        let mut next = Self::read(&mut reader);
-        while next.is_some_and(|(other, ..)| other < result) {
-            next = Self::read(&mut reader);
-        }
+        // A frame can have very many statuses and results, so the first status of a result is not searched from the start.
+        let (statuses, _) = bytes.as_chunks::<STATUS_BYTES>();
+        let result_of =
+            |status: &[u8]| Reader::new(status).u32().map_or(usize::MAX, |result| result as usize);
+        let first = statuses.partition_point(|status| result_of(status) < result);
+        let mut reader = Reader::new(&bytes[first * STATUS_BYTES..]);
+        let next = Self::read(&mut reader);
         Self { result, reader, next }
     }
 

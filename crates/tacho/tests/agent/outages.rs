@@ -21,13 +21,19 @@ fn a_query_names_the_machines_that_do_not_answer() {
     assert_eq!(lines[1], r"tacho: no answer from 1 machine: \\absent");
 }
 
+/// Agents of the machines `web1` and `db`.
+fn start_two(setup: &Setup) -> (Agent, Agent) {
+    let (first, second) = (Agent::start(setup), Agent::start(setup));
+    let line = setup.line_for(second.port).replace("web1 =", "db =");
+    setup.write_machines(&(setup.line_for(first.port) + &line));
+    (first, second)
+}
+
 #[test]
 fn each_outage_of_a_machine_is_reported_once() {
     let setup = Setup::new();
-    let (first, second) = (Agent::start(&setup), Agent::start(&setup));
+    let (_first, second) = start_two(&setup);
     let port = second.port;
-    let line = setup.line_for(port).replace("web1 =", "db =");
-    setup.write_machines(&(setup.line_for(first.port) + &line));
     let log = setup.folder.path().join("all.blg").display().to_string();
     // Three counter sets, each of which cannot be read in an outage.
     let record =
@@ -83,10 +89,8 @@ fn each_outage_of_a_machine_is_reported_once() {
 #[test]
 fn a_problem_of_a_source_ends_with_the_outage() {
     let setup = Setup::new();
-    let (first, second) = (Agent::start(&setup), Agent::start(&setup));
+    let (_first, second) = start_two(&setup);
     let port = second.port;
-    let line = setup.line_for(port).replace("web1 =", "db =");
-    setup.write_machines(&(setup.line_for(first.port) + &line));
     let served = Served::start(&setup, &["-s", "@all"]);
     let await_problems = |count: usize| {
         let until = Instant::now() + Duration::from_secs(60);

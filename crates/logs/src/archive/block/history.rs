@@ -12,7 +12,7 @@ use super::super::table::InstanceRuns;
 use super::rows::{Rows, SeriesWords};
 use super::series::{BlockTime, Segment, Series};
 
-/// What a sample has of a slot.
+/// Whether a sample contains the group of a slot, and the rows of that group.
 #[derive(Clone, Copy)]
 pub(super) enum Presence<'a> {
     /// No group.
@@ -34,7 +34,7 @@ pub(super) struct GroupRows<'a> {
 }
 
 impl<'a> Presence<'a> {
-    /// What the sample has of a slot whose group is `group` and whose set has `width` counters.
+    /// For a slot whose set has `width` counters. `group` is the slot's group in the sample.
     pub(super) fn new(group: Option<&'a Group>, width: usize, sample: &Sample) -> Self {
         match group {
             None => Self::Missing,
