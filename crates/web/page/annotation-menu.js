@@ -3,6 +3,7 @@
 import { annotationsOf, annotationsOn, originsOf } from "./annotations.js";
 import { idOf } from "./earlier.js";
 import { byId, element, setText } from "./element.js";
+import { onToggle } from "./menus.js";
 import { announce, showNotice } from "./messages.js";
 import { change, state } from "./state.js";
 import { moment, zoneOf } from "./time.js";
@@ -76,8 +77,8 @@ export function setUpAnnotations(page) {
   byId("note-form").addEventListener("input", sketch);
   // Clicks on charts choose another moment; the handler of the chart has marked it.
   document.addEventListener("pointerup", () => menu.open && page.marked !== marked && choose());
-  menu.addEventListener("toggle", () => {
-    if (!menu.open) return change({ draft: null });
+  onToggle(menu, (isOpen) => {
+    if (!isOpen) return change({ draft: null });
     draw();
     const { origins } = page.data;
     for (const part of [logs, logs.previousElementSibling]) part.hidden = !origins;

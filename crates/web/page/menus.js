@@ -10,6 +10,19 @@ function keepInside(body) {
   body.classList.toggle("above", bottom > innerHeight && body.parentElement.getBoundingClientRect().top > height);
 }
 
+/**
+ * Calls `act(isOpen)` when a menu was opened or closed. The browser sends its event `toggle` later, when users can already have typed
+ * into the fields of the menu.
+ */
+export function onToggle(menu, act) {
+  let isOpen = menu.open;
+  new MutationObserver(() => {
+    if (menu.open === isOpen) return;
+    isOpen = menu.open;
+    act(isOpen);
+  }).observe(menu, { attributeFilter: ["open"] });
+}
+
 /** Sets up all menus, also those that are created later. */
 export function setUpMenus() {
   // These events do not bubble, so they are captured.

@@ -1,6 +1,7 @@
 // The View menu: views of the server, views that are saved in this browser, and view files.
 
 import { byId, element } from "./element.js";
+import { onToggle } from "./menus.js";
 import { showError, showNotice } from "./messages.js";
 import { state } from "./state.js";
 
@@ -48,7 +49,7 @@ export function setUpViews({ fragment, open, views, onSaved }) {
       ...views.all.map(({ name, title }) => element("li", {}, element("button", { type: "button", class: "view-name", "data-view": name, "data-closes": true, "aria-current": name === state.viewName && !state.savedName ? "true" : null, onclick: () => views.open(name) }, title))),
     );
   };
-  byId("view-menu").addEventListener("toggle", draw);
+  onToggle(byId("view-menu"), draw);
   byId("view-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const name = byId("view-field").value.trim();

@@ -1,10 +1,11 @@
 // The Time menu: from and to as text, and presets.
 
 import { byId, element, setText } from "./element.js";
-import { sinceStart } from "./ticks.js";
-import { change, state } from "./state.js";
-import { moment, rangeText } from "./time.js";
 import { lengthText } from "./earlier.js";
+import { onToggle } from "./menus.js";
+import { change, state } from "./state.js";
+import { sinceStart } from "./ticks.js";
+import { moment, rangeText } from "./time.js";
 import { parseLength, parseOnAxis } from "./typed-time.js";
 import { withinWhole, zoomTo } from "./zoom.js";
 
@@ -44,8 +45,8 @@ export function setUpTimeMenu(page) {
     element("button", { type: "button", id: "time-around", "data-closes": true, title: "The moment of the last click on a chart, in the middle", hidden: true, onclick: () => around(page) }),
   );
   setUpShift();
-  byId("time-menu").addEventListener("toggle", () => {
-    if (!byId("time-menu").open) return;
+  onToggle(byId("time-menu"), (isOpen) => {
+    if (!isOpen) return;
     const { data } = page;
     const text = (at) => (data.zone ? moment(at, data.zone) : sinceStart(at, 0.1));
     byId("from-field").value = state.range?.begin === null ? "" : text(data.begin);

@@ -83,6 +83,29 @@ test("pairs: the change is shown at the newer value, and only if both values are
   await server.stop();
 });
 
+test("pairs: what is typed right after a menu was opened is kept", async () => {
+  const server = await serve(twoLogs()[0]);
+  await withPage("pairs-typed", `${server.url}#${panelLink(DISK, FREE)}`, async (page) => {
+    await legendIs(page, "Free", ["free 1.50 GiB"]);
+    // A slow browser sends `toggle` after the first keys: here it is certain that it comes later.
+    const typed = await page.evaluate(async () => {
+      const kept = [];
+      for (const [key, id] of [["r", "shift-field"], ["A", "note-text"]]) {
+        const field = document.getElementById(id);
+        const toggled = new Promise((resolve) => field.closest("details").addEventListener("toggle", resolve, { once: true }));
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+        await null;
+        field.value = "30 s";
+        await toggled;
+        kept.push(field.value);
+      }
+      return kept;
+    });
+    assert.deepEqual(typed, ["30 s", "30 s"]);
+  });
+  await server.stop();
+});
+
 test("pairs: the earlier log is the base whichever was ticked first; Changes and charts have one order, which can be swapped", async () => {
   const [first, second] = twoLogs();
   // The order of the command line is kept.
