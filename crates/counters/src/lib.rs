@@ -37,7 +37,7 @@ pub use quantiles::Quantiles;
 pub use raw::RawValue;
 pub use statistics::{
     Average, AverageKind, DifferenceSums, DifferentFormulas, Intervals, PackedStatistics, Packing, RawRun,
-    RunBuffers, SampleTimes, Series, Statistics, Summary,
+    RunBuffers, RunTimes, SampleTimes, Series, Statistics, Summary,
 };
 pub use status::Status;
 pub use tachograph_schema::{Class, CounterType, Formula, IgnorePoison, Size, Subtype, Suffix, TimeBase};

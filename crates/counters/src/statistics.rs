@@ -22,7 +22,7 @@ use crate::status::Status;
 pub use average::{Average, DifferenceSums};
 use maximum_time::MaximumTime;
 pub use packed::{PackedStatistics, Packing};
-pub use run::{RawRun, RunBuffers, SampleTimes};
+pub use run::{RawRun, RunBuffers, RunTimes, SampleTimes};
 pub use series::Series;
 use sums::Sums;
 

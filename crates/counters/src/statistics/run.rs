@@ -30,6 +30,14 @@ pub struct SampleTimes {
     is_set_back: bool,
 }
 
+/// The times of a run's values.
+#[derive(Clone, Copy, Debug)]
+pub struct RunTimes<'a> {
+    times: &'a [Moment],
+    /// Whether the clock may have been set back between these times.
+    is_set_back: bool,
+}
+
 /// Buffers for adding runs. The divisors of the last batch are kept, because counters of one sample usually share their
 /// clock.
 #[derive(Debug)]
@@ -141,9 +149,26 @@ impl SampleTimes {
         self.is_set_back = false;
     }
 
+    /// The number of times.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether there are no times.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The times from the one with this index on, for a counter that was not in the samples before.
+    pub fn since(&self, index: usize) -> RunTimes<'_> {
+        RunTimes { times: self.times.get(index..).unwrap_or_default(), is_set_back: self.is_set_back }
+    }
+}
+
+impl<'a> RunTimes<'a> {
     /// The times, in the order of the samples.
-    pub fn as_slice(&self) -> &[Moment] {
-        &self.times
+    pub fn as_slice(&self) -> &'a [Moment] {
+        self.times
     }
 }
 
@@ -155,7 +180,7 @@ impl Series {
         &mut self,
         calculator: &Calculator,
         raws: &RawRun<'_>,
-        times: &SampleTimes,
+        times: RunTimes<'_>,
         buffers: &mut RunBuffers,
     ) {
         // One function per formula, so that the compiler knows the formula in its loops.

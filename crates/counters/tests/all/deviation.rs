@@ -172,6 +172,6 @@ fn the_earliest_maximum_has_the_time() {
     (0..5).for_each(|second| times.push(at(second)));
     let tails = [(0, Status::VALID_DATA)];
     let run = RawRun { firsts: &values, seconds: &[0; 5], tails: &tails };
-    series.add_run(&calculator, &run, &times, &mut RunBuffers::default());
+    series.add_run(&calculator, &run, times.since(0), &mut RunBuffers::default());
     assert_eq!(series.statistics().maximum_time(), Some(at(1)));
 }

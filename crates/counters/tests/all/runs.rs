@@ -88,10 +88,10 @@ proptest! {
             in_runs.add_run(
                 &calculator,
                 &RawRun { firsts: &firsts, seconds: &seconds, tails: &tails },
-                &times,
+                times.since(0),
                 &mut buffers,
             );
-            for (raw, at) in part.iter().zip(times.as_slice()) {
+            for (raw, at) in part.iter().zip(times.since(0).as_slice()) {
                 one_by_one.add(&calculator, raw, *at);
             }
             from = to;

@@ -4,6 +4,7 @@ mod causes;
 mod column_starts;
 mod extra_figures;
 mod group_series;
+mod instance_change;
 mod oldest_needed;
 mod row;
 mod run;

@@ -1,14 +1,16 @@
 //! The statistics sink: which values are paired.
 
+use proptest::prelude::*;
+use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Counter;
-use tachograph_counters::{CounterType, RawValue, Statistics};
+use tachograph_counters::{CounterType, RawValue, Statistics, Status};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
 use tachograph_flow::{FlowError, Sink, run};
 use tachograph_logs::Budget;
 
 use crate::fixture::{Samples, Table, sample, single};
 
-fn statistics(samples: Vec<tachograph_counters::sample::Sample>) -> Vec<StatisticsRow> {
+fn statistics(samples: Vec<Sample>) -> Vec<StatisticsRow> {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     run(&mut Samples::new(samples), &mut sink, || {}).expect("no error");
     sink.rows()
@@ -165,5 +167,84 @@ fn quantiles_across_machines_do_not_depend_on_the_order_of_the_logs() {
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             assert_eq!(across(order), first, "{order:?}");
         }
+    }
+}
+
+/// A row of a sample: the number of its instance, the identity of the process behind it, and the increase of its values.
+type Row = (usize, u64, i64);
+
+/// Samples whose instances begin, end, move, and pass to other processes; values can decrease or be invalid.
+fn changing_samples() -> impl Strategy<Value = Vec<Sample>> {
+    let row = (0..14usize, prop_oneof![20 => Just(0u64), 1 => 1..4u64], -2..40i64);
+    let step = (
+        prop_oneof![3 => Just(None), 2 => prop::collection::vec(row, 0..4).prop_map(Some)],
+        0..30u8,
+        -3..60i64,
+    );
+    prop::collection::vec(step, 1..200).prop_map(|steps| {
+        let mut table = Table::typed("M", "Set", &["X", "Y"], CounterType::BULK_COUNT, 1);
+        let mut rows: Vec<Row> = (0..6).map(|number| (number, 0, 0)).collect();
+        let mut totals = [0i64; 14];
+        let mut instances = None;
+        let make = |(at, (change, special, increase)): (usize, (Option<Vec<Row>>, u8, i64))| {
+            if let Some(change) = change {
+                for (number, identity, place) in change {
+                    let known = rows.iter().position(|row| row.0 == number);
+                    match known {
+                        Some(row) if identity > 0 => rows[row].1 = identity,
+                        Some(row) => drop(rows.remove(row)),
+                        None => rows
+                            .insert(place.unsigned_abs() as usize % (rows.len() + 1), (number, identity, 0)),
+                    }
+                }
+                instances = None;
+            }
+            for (number, ..) in &rows {
+                totals[*number] = (totals[*number] + increase * *number as i64).max(0);
+            }
+            let second = at as i64;
+            let names: Vec<_> = rows.iter().map(|row| row.0.to_string()).collect();
+            let values = rows.iter().map(|row| [(totals[row.0], second), (totals[row.0] / 2, second)]);
+            let values: Vec<_> = values.collect();
+            let lines = names.iter().zip(&values).map(|(name, values)| (name.as_str(), &values[..]));
+            let mut group = table.group(&lines.collect::<Vec<_>>());
+            // Usually, the list of instances is shared as long as it does not change.
+            group.instances = instances.get_or_insert(group.instances.clone()).clone();
+            group.identities = rows.iter().map(|row| row.1).collect();
+            match (special, group.values.first_mut()) {
+                (0, Some(value)) => value.status = Status::INVALID_DATA,
+                (1, Some(value)) => value.second += 1,
+                _ => {}
+            }
+            let mut sample = sample(at as i64, vec![group]);
+            sample.is_baseline = special == 2;
+            sample
+        };
+        steps.into_iter().enumerate().map(make).collect()
+    })
+}
+
+proptest! {
+    /// The sink collects the values of several samples before it adds them to their series. This does not change the statistics,
+    /// nor which samples are needed to get them again.
+    #[test]
+    fn statistics_do_not_depend_on_when_values_are_added(samples in changing_samples(), window in 1..50usize) {
+        let mut late = StatisticsSink::new(StatisticsOptions::default());
+        let mut at_once = StatisticsSink::new(StatisticsOptions::default());
+        for (index, sample) in samples.iter().enumerate() {
+            late.push(sample).expect("no error");
+            at_once.push(sample).expect("no error");
+            let _ = at_once.states().count();
+            if (index + 1) % window == 0 {
+                prop_assert_eq!(late.states().count(), at_once.states().count());
+                prop_assert_eq!(late.take_oldest_needed(), at_once.take_oldest_needed());
+            }
+        }
+        late.finish().expect("no error");
+        at_once.finish().expect("no error");
+        let summaries = |sink: &StatisticsSink| -> Vec<_> {
+            sink.rows().into_iter().map(|row| (row.path, row.summary)).collect()
+        };
+        prop_assert_eq!(summaries(&late), summaries(&at_once));
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{Counter, CounterSet, Instance, Instances, rows_before};
+use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::{Calculator, Origin, RunBuffers};
 
 use super::column_starts::ColumnStarts;
 use super::oldest_needed::OldestNeeded;
-use super::run::Run;
+use super::run::{Run, StoredRow};
 use super::series_table::SeriesTable;
 use super::tracked_series::{InstanceLabel, SeriesKey, TrackedSeries};
 use crate::FlowError;
@@ -35,8 +35,8 @@ impl LowerNames {
     }
 }
 
-/// The series to which the values of a group belong, and the group's run: consecutive samples with the same instances
-/// whose values were not added to the series yet.
+/// The series to which the values of a group belong, and the group's run: consecutive samples whose values were not added to
+/// the series yet.
 pub(super) struct GroupSeries {
     /// The number of the list of groups to which the group belongs.
     layout: u64,
@@ -94,16 +94,22 @@ impl GroupSeries {
         table: &mut SeriesTable,
         oldest_needed: &mut OldestNeeded,
     ) -> Result<(), FlowError> {
-        if !self.continues_run(group, sample) {
+        let boot_time = sample.boot_time_of(group);
+        if sample.is_baseline || self.boot_time != boot_time {
             self.flush(sample.log, &mut table.series, oldest_needed);
-            self.boot_time = sample.boot_time_of(group);
-            self.identities.clone_from(&group.identities);
+            self.boot_time = boot_time;
         }
         if self.last_sample.is_none() {
             self.columns = table.column_starts.record(self, index)?;
         }
-        if !Arc::ptr_eq(&self.instances, &group.instances) {
-            self.update_instances(group, sample.log, index, table)?;
+        let has_same_instances = Arc::ptr_eq(&self.instances, &group.instances);
+        if !has_same_instances || !self.has_same_identities(group) {
+            let rows = table.instance_change.rows_before(&self.instances, &group.instances);
+            self.change_rows_of_run(group, &rows, sample.log, &mut table.series, oldest_needed);
+            self.identities.clone_from(&group.identities);
+            if !has_same_instances {
+                self.update_instances(group, &rows, sample.log, index, table)?;
+            }
         }
         if sample.is_baseline {
             self.push_baseline(group, sample, index, &mut table.series);
@@ -128,30 +134,56 @@ impl GroupSeries {
         Ok(())
     }
 
-    /// Whether the group can join the run: its rows are the same instances as before.
-    fn continues_run(&self, group: &Group, sample: &Sample) -> bool {
-        !sample.is_baseline
-            && Arc::ptr_eq(&self.instances, &group.instances)
-            // Usually empty; comparing empty slices is slow on some processors.
-            && (self.identities.len() == group.identities.len())
+    fn has_same_identities(&self, group: &Group) -> bool {
+        // Usually empty; comparing empty slices is slow on some processors.
+        self.identities.len() == group.identities.len()
             && (self.identities.is_empty() || self.identities == group.identities)
-            && self.boot_time == sample.boot_time_of(group)
     }
 
-    /// Adopts the group's new instances. Interrupts the series of instances that disappeared, including instances that
+    /// Changes the rows of the run to those of the group; `rows` has their former rows. Adds the values of instances that ended,
+    /// and of names that passed to another instance, to their series. If the run has no room for the new rows, flushes it.
+    fn change_rows_of_run(
+        &mut self,
+        group: &Group,
+        rows: &[Option<usize>],
+        log: u32,
+        series: &mut [TrackedSeries],
+        oldest_needed: &mut OldestNeeded,
+    ) {
+        if self.run.is_empty() {
+            return;
+        }
+        let identity = |identities: &[u64], row: usize| identities.get(row).copied();
+        let continued = rows.iter().enumerate().map(|(row, before)| {
+            before.filter(|&before| identity(&self.identities, before) == identity(&group.identities, row))
+        });
+        let continued: Vec<_> = continued.collect();
+        if !self.run.has_room_for(continued.iter().filter(|before| before.is_none()).count()) {
+            return self.flush(log, series, oldest_needed);
+        }
+        let mut has_ended = vec![true; self.instances.len()];
+        continued.iter().flatten().for_each(|&row| has_ended[row] = false);
+        let ended = (0..has_ended.len()).filter(|&row| has_ended[row]).map(|row| self.run.place_of(row));
+        self.add_to_series(ended, log, series, oldest_needed);
+        if !self.run.change_rows(&continued) {
+            self.run.clear();
+        }
+    }
+
+    /// Adopts the group's new instances; `rows` has their former rows. Interrupts the series of instances that disappeared, including instances that
     /// were last in another log and disappeared between the logs.
     fn update_instances(
         &mut self,
         group: &Group,
+        rows: &[Option<usize>],
         log: u32,
         sample: u64,
         table: &mut SeriesTable,
     ) -> Result<(), FlowError> {
         let width = self.calculators.len();
-        let rows = rows_before(&self.instances, &group.instances);
         let mut is_gone = vec![true; self.instances.len()];
         let mut series = Vec::with_capacity(group.instances.len() * width);
-        for (instance, row) in group.instances.iter().zip(&rows) {
+        for (instance, row) in group.instances.iter().zip(rows) {
             if let Some(row) = *row {
                 is_gone[row] = false;
                 series.extend_from_slice(&self.series[row * width..(row + 1) * width]);
@@ -262,20 +294,32 @@ impl GroupSeries {
         if self.run.is_empty() {
             return;
         }
+        self.add_to_series(self.run.all_places(), log, series, oldest_needed);
+        self.run.clear();
+    }
+
+    /// Adds the values at these places of the run to their series.
+    fn add_to_series(
+        &self,
+        places: impl Iterator<Item = Range<usize>>,
+        log: u32,
+        series: &mut [TrackedSeries],
+        oldest_needed: &mut OldestNeeded,
+    ) {
         let (width, last_sample) = (self.calculators.len(), self.run.last_sample_index);
         let mut buffers = RunBuffers::default();
         let series_at = |row: usize, column: usize| {
             self.series.get(row * width + column).filter(|&&it| it != COUNTED_ELSEWHERE)
         };
-        let load = |series: &[TrackedSeries], rows: Range<usize>, column: usize| {
-            let of_rows = rows.filter_map(|row| series_at(row, column));
+        let load = |series: &[TrackedSeries], rows: &[Option<StoredRow>], column: usize| {
+            let of_rows = rows.iter().flatten().filter_map(|stored| series_at(stored.row, column));
             let loaded = of_rows.fold(0, |bits, &index| bits | series[index as usize].prefetch());
             std::hint::black_box(loaded);
         };
-        self.run.for_each_series(series, load, |series, row, column, raws| {
-            let Some(&index) = series_at(row, column) else { return };
+        self.run.for_each_series(places, series, load, |series, stored, column, raws| {
+            let Some(&index) = series_at(stored.row, column) else { return };
             let calculator = &self.calculators[column];
-            let identity = self.identities.get(row).copied().unwrap_or_default();
+            let identity = self.identities.get(stored.row).copied().unwrap_or_default();
             let tracked = &mut series[index as usize];
             let had_values = tracked.has_values();
             tracked.set_origin(log, Origin::new(calculator, identity, self.boot_time));
@@ -286,8 +330,7 @@ impl GroupSeries {
             }
             tracked.sample = last_sample;
             tracked.is_counted = true;
-            tracked.add_run(calculator, raws, &self.run.times, &mut buffers);
+            tracked.add_run(calculator, raws, self.run.times.since(stored.first_sample), &mut buffers);
         });
-        self.run.clear();
     }
 }

@@ -1,9 +1,14 @@
 //! Runs: the values of a group, collected over several samples.
 
+mod slots;
+
 use std::ops::Range;
 
 use tachograph_counters::civil::Moment;
 use tachograph_counters::{RawRun, RawValue, SampleTimes, Status};
+
+use slots::Slots;
+pub(super) use slots::StoredRow;
 
 /// The maximum size of a run in bytes, and its maximum number of samples. A series spans several cache lines, and a log can
 /// have more series than fit into the cache. The values of a run are added series by series, so each series is loaded once
@@ -25,16 +30,15 @@ pub(super) fn max_run_samples(groups: usize, values: usize) -> usize {
     samples.min(MAX_TOTAL_BYTES / bytes.max(1)).max(1)
 }
 
-/// The values of a group in samples of one log between which neither its instances nor the machine's boot time changed.
+/// The values of a group in samples of one log between which the machine's boot time did not change.
 ///
-/// The fields of the raw values are in separate lists: sample after sample, and within a sample column after column. In
-/// most columns, all rows have the same second number, usually a time stamp, which is stored once per sample, and the same
-/// multiplier and status (their tail), which are stored once per run.
+/// The fields of the raw values are in separate lists: sample after sample, within a sample column after column, and within
+/// a column in the [slots](Slots) of the rows. In most columns, all rows have the same second number, usually a time stamp,
+/// which is stored once per sample, and the same multiplier and status (their tail), which are stored once per run.
 #[derive(Default)]
 pub(super) struct Run {
     columns: Vec<Column>,
-    /// The number of rows.
-    rows: usize,
+    slots: Slots,
     /// [`RawValue::first`] of the values. Clearing the run does not shorten this list and the next two; otherwise they would
     /// be filled with zeros again when they grow.
     firsts: Vec<i64>,
@@ -82,11 +86,11 @@ fn tail_of(raw: &RawValue) -> Tail {
 
 impl Run {
     pub(super) fn is_empty(&self) -> bool {
-        self.times.as_slice().is_empty()
+        self.times.is_empty()
     }
 
     pub(super) fn is_full(&self, max_samples: usize) -> bool {
-        let samples = self.times.as_slice().len();
+        let samples = self.times.len();
         let [firsts, seconds, tails] = self.sample_lengths();
         let bytes = samples * (firsts + seconds + tails) * size_of::<i64>();
         samples >= max_samples || bytes >= MAX_RUN_BYTES
@@ -95,8 +99,8 @@ impl Run {
     /// The lengths of a sample's parts of `firsts`, `seconds` and `tails`.
     fn sample_lengths(&self) -> [usize; 3] {
         let (seconds, tails) =
-            self.columns.last().map(|last| last.next_offsets(self.rows)).unwrap_or_default();
-        [self.rows * self.columns.len(), seconds, tails]
+            self.columns.last().map(|last| last.next_offsets(self.slots.len())).unwrap_or_default();
+        [self.slots.len() * self.columns.len(), seconds, tails]
     }
 
     /// Appends the values of the group in the sample with this index. `width` is the number of columns.
@@ -108,35 +112,38 @@ impl Run {
     pub(super) fn push(&mut self, values: &[RawValue], width: usize, at: Moment, index: u64) -> bool {
         if self.is_empty() {
             self.start(values, width);
-        } else if values.len().checked_div(width).unwrap_or_default() != self.rows {
+        } else if values.len().checked_div(width).unwrap_or_default() != self.slots.rows() {
             return false;
         }
-        let values = &values[..self.rows * width];
-        let samples = self.times.as_slice().len();
+        let samples = self.times.len();
         let lengths = self.sample_lengths();
         let firsts = sample_slice(&mut self.firsts, samples, lengths[0]);
         let seconds = sample_slice(&mut self.seconds, samples, lengths[1]);
         let tails = sample_slice(&mut self.tails, samples, lengths[2]);
         let part_rows = (PART_BYTES / size_of::<RawValue>()).div_ceil(width.max(1));
         let mut are_stored = true;
-        for (part, values) in values.chunks(part_rows * width.max(1)).enumerate() {
-            let from = part * part_rows;
-            if width > 1 {
-                // Reading a part from its start to its end loads it into the processor's cache faster than column by column.
-                let loaded = values.iter().step_by(2).fold(0, |loaded, raw| loaded | raw.first);
-                std::hint::black_box(loaded);
-            }
-            for (index, column) in self.columns.iter().enumerate() {
-                let seconds = &mut seconds[column.seconds_at..];
-                if from == 0 && !column.has_seconds {
-                    seconds[0] = values[index].second;
+        for piece in self.slots.pieces() {
+            let values = &values[piece.rows.start * width..piece.rows.end * width];
+            for (part, values) in values.chunks(part_rows * width.max(1)).enumerate() {
+                let from = piece.first_slot + part * part_rows;
+                let is_first = piece.rows.start == 0 && part == 0;
+                if width > 1 {
+                    // Reading a part from its start to its end loads it into the processor's cache faster than column by column.
+                    let loaded = values.iter().step_by(2).fold(0, |loaded, raw| loaded | raw.first);
+                    std::hint::black_box(loaded);
                 }
-                let firsts = &mut firsts[index * self.rows + from..][..values.len() / width];
-                let lists = (firsts, seconds, &mut tails[column.tails_at..]);
-                are_stored &= match width {
-                    1 => column.store(values.iter(), from, lists),
-                    _ => column.store(values.chunks_exact(width).map(|row| &row[index]), from, lists),
-                };
+                for (index, column) in self.columns.iter().enumerate() {
+                    let seconds = &mut seconds[column.seconds_at..];
+                    if is_first && !column.has_seconds {
+                        seconds[0] = values[index].second;
+                    }
+                    let firsts = &mut firsts[index * self.slots.len() + from..][..values.len() / width];
+                    let lists = (firsts, seconds, &mut tails[column.tails_at..]);
+                    are_stored &= match width {
+                        1 => column.store(values.iter(), from, lists),
+                        _ => column.store(values.chunks_exact(width).map(|row| &row[index]), from, lists),
+                    };
+                }
             }
         }
         if are_stored {
@@ -149,7 +156,7 @@ impl Run {
     /// Determines how the values of the first sample are stored. A field that has differed once is stored for each row
     /// from then on.
     fn start(&mut self, values: &[RawValue], width: usize) {
-        self.rows = values.len().checked_div(width).unwrap_or_default();
+        self.slots.start(values.len().checked_div(width).unwrap_or_default());
         self.columns.resize(width, Column::default());
         let (mut seconds_at, mut tails_at) = (0, 0);
         for (index, column) in self.columns.iter_mut().enumerate() {
@@ -162,22 +169,51 @@ impl Run {
                 }
             }
             (column.seconds_at, column.tails_at) = (seconds_at, tails_at);
-            (seconds_at, tails_at) = column.next_offsets(self.rows);
+            (seconds_at, tails_at) = column.next_offsets(self.slots.len());
         }
     }
 
-    /// Calls `each` with the row, column and values of every series. Series of up to [`TILE_ROWS`] rows of a column follow
-    /// one another; before them, calls `before` with the range of these rows and the column, unless there is only one series.
+    /// Replaces the rows of the run. `rows_before` has the former row of each new row that continues one; the others begin with
+    /// the next sample, and the values of a former row that no new one continues can no longer be read.
+    ///
+    /// Returns false and changes nothing if the run is empty or has no room: then the caller must clear it.
+    #[must_use]
+    pub(super) fn change_rows(&mut self, rows_before: &[Option<usize>]) -> bool {
+        !self.is_empty() && self.slots.change_rows(rows_before, self.times.len())
+    }
+
+    /// Whether the run has room for this many rows that begin with the next sample.
+    pub(super) fn has_room_for(&mut self, new_rows: usize) -> bool {
+        self.slots.have_room_for(new_rows)
+    }
+
+    /// The places of all series, for [`for_each_series`](Self::for_each_series).
+    pub(super) fn all_places(&self) -> impl Iterator<Item = Range<usize>> {
+        let used = self.slots.used();
+        (0..used).step_by(TILE_ROWS).map(move |first| first..used.min(first + TILE_ROWS))
+    }
+
+    /// The place of the series of a row, for [`for_each_series`](Self::for_each_series).
+    pub(super) fn place_of(&self, row: usize) -> Range<usize> {
+        let slot = self.slots.of_row(row);
+        slot..slot + 1
+    }
+
+    /// Calls `each` with the row, column and values of the series at these places. Series of the rows of a place follow one
+    /// another; before them, calls `before` with these rows and the column, unless the run has only one series.
     pub(super) fn for_each_series<S: ?Sized>(
         &self,
+        places: impl Iterator<Item = Range<usize>>,
         state: &mut S,
-        before: impl Fn(&S, Range<usize>, usize),
-        mut each: impl FnMut(&mut S, usize, usize, &RawRun<'_>),
+        before: impl Fn(&S, &[Option<StoredRow>], usize),
+        mut each: impl FnMut(&mut S, StoredRow, usize, &RawRun<'_>),
     ) {
-        if let ([Column { has_tails: false, tail, .. }], 1) = (self.columns.as_slice(), self.rows) {
-            let samples = self.times.as_slice().len();
+        if let ([Column { has_tails: false, tail, .. }], 1) = (self.columns.as_slice(), self.slots.len()) {
+            let samples = self.times.len();
             let [firsts, seconds] = [&self.firsts, &self.seconds].map(|numbers| &numbers[..samples]);
-            each(state, 0, 0, &RawRun { firsts, seconds, tails: &[*tail] });
+            for row in places.flatten().filter_map(|slot| self.slots.row_in(slot)) {
+                each(state, row, 0, &RawRun { firsts, seconds, tails: &[*tail] });
+            }
             return;
         }
         let mut tile = Tile {
@@ -188,41 +224,47 @@ impl Run {
             shares_seconds: false,
             tail_count: 0,
         };
-        for first_row in (0..self.rows).step_by(TILE_ROWS) {
-            let rows = first_row..self.rows.min(first_row + TILE_ROWS);
+        for slots in places {
+            let mut rows = [None; TILE_ROWS];
+            rows.iter_mut().zip(slots.clone()).for_each(|(row, slot)| *row = self.slots.row_in(slot));
+            if rows.iter().all(Option::is_none) {
+                continue;
+            }
             for column in 0..self.columns.len() {
-                before(state, rows.clone(), column);
-                self.copy_tile(column, rows.clone(), &mut tile);
-                rows.clone().for_each(|row| each(state, row, column, &tile.row(row - first_row)));
+                before(state, &rows, column);
+                self.copy_tile(column, slots.clone(), &mut tile);
+                let stored = rows.iter().enumerate().filter_map(|(at, row)| row.map(|row| (at, row)));
+                stored.for_each(|(at, row)| each(state, row, column, &tile.row(at, row.first_sample)));
             }
         }
     }
 
-    /// Copies rows of a column into a tile.
-    fn copy_tile(&self, column: usize, rows: Range<usize>, tile: &mut Tile) {
+    /// Copies slots of a column into a tile.
+    fn copy_tile(&self, column: usize, slots: Range<usize>, tile: &mut Tile) {
         let layout = &self.columns[column];
-        let samples = self.times.as_slice().len();
+        let samples = self.times.len();
         let [firsts, seconds, tails] = self.sample_lengths();
         tile.samples = samples;
         let first_of_each = self.firsts.chunks_exact(firsts).take(samples);
         // The samples are far apart in memory. Reading one number of each loads them into the processor's cache at the same
         // time, because these reads do not depend on each other.
-        let last_row = rows.end - 1;
-        let loaded = first_of_each.fold(0, |loaded, sample| loaded | sample[column * self.rows + last_row]);
+        let last_slot = slots.end - 1;
+        let loaded =
+            first_of_each.fold(0, |loaded, sample| loaded | sample[column * self.slots.len() + last_slot]);
         std::hint::black_box(loaded);
         let firsts = self.firsts.chunks_exact(firsts).take(samples);
-        transpose(firsts.map(|sample| &sample[column * self.rows..][rows.clone()]), &mut tile.firsts);
+        transpose(firsts.map(|sample| &sample[column * self.slots.len()..][slots.clone()]), &mut tile.firsts);
         tile.shares_seconds = !layout.has_seconds;
-        let seconds_rows = if layout.has_seconds { rows.clone() } else { 0..1 };
+        let seconds_slots = if layout.has_seconds { slots.clone() } else { 0..1 };
         let seconds = self.seconds.chunks_exact(seconds).take(samples);
         transpose(
-            seconds.map(|sample| &sample[layout.seconds_at..][seconds_rows.clone()]),
+            seconds.map(|sample| &sample[layout.seconds_at..][seconds_slots.clone()]),
             &mut tile.seconds,
         );
         if layout.has_tails {
             tile.tail_count = samples;
             let tails = self.tails.chunks_exact(tails).take(samples);
-            transpose(tails.map(|sample| &sample[layout.tails_at..][rows.clone()]), &mut tile.tails);
+            transpose(tails.map(|sample| &sample[layout.tails_at..][slots.clone()]), &mut tile.tails);
         } else {
             tile.tail_count = 1;
             tile.tails.iter_mut().for_each(|tails| tails[0] = layout.tail);
@@ -258,24 +300,25 @@ fn transpose<'a, T: Copy + 'a, const SAMPLES: usize>(
 }
 
 impl Tile {
-    /// The values of a row, counted from the first one in the tile.
-    pub(super) fn row(&self, row: usize) -> RawRun<'_> {
+    /// The values of a row, counted from the first one in the tile, from the sample with this index on.
+    fn row(&self, row: usize, first_sample: usize) -> RawRun<'_> {
+        let first_tail = if self.tail_count == 1 { 0 } else { first_sample };
         RawRun {
-            firsts: &self.firsts[row][..self.samples],
-            seconds: &self.seconds[if self.shares_seconds { 0 } else { row }][..self.samples],
-            tails: &self.tails[row][..self.tail_count],
+            firsts: &self.firsts[row][first_sample..self.samples],
+            seconds: &self.seconds[if self.shares_seconds { 0 } else { row }][first_sample..self.samples],
+            tails: &self.tails[row][first_tail..self.tail_count],
         }
     }
 }
 
 impl Column {
-    /// The offsets of the next column's second numbers and tails, with this number of rows.
-    fn next_offsets(&self, rows: usize) -> (usize, usize) {
-        let seconds = if self.has_seconds { rows } else { 1 };
-        (self.seconds_at + seconds, self.tails_at + if self.has_tails { rows } else { 0 })
+    /// The offsets of the next column's second numbers and tails, with this number of slots.
+    fn next_offsets(&self, slots: usize) -> (usize, usize) {
+        let seconds = if self.has_seconds { slots } else { 1 };
+        (self.seconds_at + seconds, self.tails_at + if self.has_tails { slots } else { 0 })
     }
 
-    /// Stores the values of the rows from row `from` on. Returns false if they differ from a second number or tail that
+    /// Stores the values of rows whose slots begin at `from`. Returns false if they differ from a second number or tail that
     /// is stored only once for all rows.
     #[inline(always)]
     fn store<'a>(
@@ -337,8 +380,8 @@ mod tests {
             let mut run = Run::default();
             let mut found = vec![Vec::new(); samples[0].len()];
             let mut flush = |run: &mut Run| {
-                run.for_each_series(&mut found, |_, _, _| {}, |found, row, column, raws| {
-                    found[row * width + column].extend(raws.iter());
+                run.for_each_series(run.all_places(), &mut found, |_, _, _| {}, |found, stored, column, raws| {
+                    found[stored.row * width + column].extend(raws.iter());
                 });
                 run.clear();
             };

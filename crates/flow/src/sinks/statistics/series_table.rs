@@ -9,6 +9,7 @@ use tachograph_logs::{LogError, Reservation};
 
 use super::StatisticsOptions;
 use super::column_starts::ColumnStarts;
+use super::instance_change::InstanceChange;
 use super::tracked_series::{SeriesKey, TrackedSeries};
 use crate::FlowError;
 
@@ -36,6 +37,7 @@ pub(super) struct SeriesTable {
     pub(super) series: Vec<TrackedSeries>,
     pub(super) by_key: HashMap<SeriesKey, u32>,
     pub(super) column_starts: ColumnStarts,
+    pub(super) instance_change: InstanceChange,
     /// The memory that is reserved for the series, if it is counted against a budget.
     pub(super) memory: Option<Reservation>,
 }

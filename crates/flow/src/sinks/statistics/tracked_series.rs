@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tachograph_counters::set::{CounterSet, Instance};
-use tachograph_counters::{Calculator, Formula, Origin, RawRun, RunBuffers, SampleTimes, Series, Statistics};
+use tachograph_counters::{Calculator, Formula, Origin, RawRun, RunBuffers, RunTimes, Series, Statistics};
 
 use super::causes::{Causes, CounterErrors};
 use super::{ExtraFigures, StatisticsOptions, StatisticsRow};
@@ -96,7 +96,7 @@ impl TrackedSeries {
         &mut self,
         calculator: &Calculator,
         raws: &RawRun<'_>,
-        times: &SampleTimes,
+        times: RunTimes<'_>,
         buffers: &mut RunBuffers,
     ) {
         let Some(causes) = &mut self.causes else {
