@@ -69,6 +69,7 @@ test("errors: an unreachable server is reported, and the page recovers when it r
   const server = await serve("--interval", "0.2", "-c", "\\Processor Information(_Total)\\% Processor Time");
   await withPage("away", classic(server), async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
+    await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "live values");
     await server.stop();
     await page.waitForSelector("#server-state:not([hidden])");
     await page.waitForSelector("#live-state[data-state=away]");

@@ -149,7 +149,7 @@ test("live: the page can use every third collection, and few points", async () =
 });
 
 test("live: a frozen chart stays when the server has discarded its samples", async () => {
-  const server = await serve("--interval", "0.01", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
+  const server = await serve("--interval", "0.005", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
   await withPage("frozen-gone", server.url, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
     await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "averages");
