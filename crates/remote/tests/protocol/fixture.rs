@@ -8,9 +8,7 @@ use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, ErrorCode, Failure, Guid, InstanceKey, Provider, Registry, Rows};
-use tachograph_remote::{
-    Agent, AgentError, AgentOptions, ExchangeError, Method, Peer, Received, Response, Transport,
-};
+use tachograph_remote::{Agent, AgentOptions, ExchangeError, Method, Peer, Received, Response, Transport};
 
 pub(crate) const DISK: Guid = Guid::from_u128(0xD15C);
 pub(crate) const TASKS: Guid = Guid::from_u128(0x7A5C);
@@ -264,16 +262,7 @@ impl Transport for TestTransport {
             };
             let (status, mut bytes) = match outcome {
                 Ok(bytes) => (200, bytes),
-                Err(error) => {
-                    let status = match &error {
-                        AgentError::Message(_) => 400,
-                        AgentError::NoQuery => 404,
-                        AgentError::Limit(_) => 429,
-                        AgentError::Failed(_) => 500,
-                        AgentError::Busy => 503,
-                    };
-                    (status, error.to_string().into_bytes())
-                }
+                Err(error) => (error.http_status(), error.to_string().into_bytes()),
             };
             if std::mem::take(&mut state.lose_next) {
                 return Err(ExchangeError::TimedOut("waiting for the answer"));
