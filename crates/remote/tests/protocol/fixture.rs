@@ -7,13 +7,20 @@ use std::time::{Duration, Instant};
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
-use tachograph_perflib::{Clock, ErrorCode, Failure, Guid, InstanceKey, Provider, Registry, Rows};
-use tachograph_remote::{Agent, AgentOptions, ExchangeError, Method, Peer, Received, Response, Transport};
+use tachograph_perflib::{
+    Clock, ErrorCode, Failure, Guid, InstanceFilter, InstanceKey, Provider, Registry, Rows, SetSelection,
+};
+use tachograph_remote::frame::Frame;
+use tachograph_remote::message::{CollectReply, CollectRequest, OpenReply, encode_selections};
+use tachograph_remote::{
+    Agent, AgentOptions, ExchangeError, Method, Peer, Received, Response, Transport, difference,
+};
 
 pub(crate) const DISK: Guid = Guid::from_u128(0xD15C);
 pub(crate) const TASKS: Guid = Guid::from_u128(0x7A5C);
 pub(crate) const SYSTEM: Guid = Guid::from_u128(0x5757);
 pub(crate) const BROKEN: Guid = Guid::from_u128(0xBAD);
+pub(crate) const LARGE: Guid = Guid::from_u128(0x1A46E);
 
 /// Fills the rows of a collection.
 pub(crate) type Fill = dyn FnMut(&mut Rows) -> Result<(), Failure> + Send;
@@ -306,4 +313,38 @@ impl Transport for TestTransport {
             None => Received::Broken,
         })
     }
+}
+
+pub(crate) fn selections() -> Vec<SetSelection> {
+    let selection = |set, counter_ids: &[u32], instances| SetSelection {
+        set,
+        counter_ids: counter_ids.to_vec(),
+        instances,
+    };
+    let filters = vec![InstanceFilter::from_path("sd*#1"), InstanceFilter::new("*", Some(2))];
+    vec![
+        selection(DISK, &[1, 2, 3, 4, 5], vec![InstanceFilter::all()]),
+        selection(TASKS, &[7], filters),
+        selection(SYSTEM, &[1, 2], vec![InstanceFilter::all()]),
+    ]
+}
+
+/// A frame with missing values, statuses and errors.
+pub(crate) fn frame() -> (Vec<SetSelection>, Vec<u8>) {
+    let selections = selections();
+    let agent = agent(&machine(&FakeTime::default()));
+    let reply = agent.open("a", &encode_selections(selections.iter())).expect("a query");
+    let reply = OpenReply::decode(&reply, selections.len()).expect("a reply");
+    assert_eq!(reply.statuses, [0, 0, 0]);
+    let collected = agent.collect("a", reply.query, &CollectRequest { number: 1, held: 0 }.encode());
+    let collected = collected.expect("a frame");
+    let reply = CollectReply::decode(&collected).expect("a reply");
+    let mut frame = Vec::new();
+    difference::decode(&[], reply.frame_bytes, reply.differences, &mut frame).expect("a frame");
+    (selections, frame)
+}
+
+pub(crate) fn is_valid_frame(frame: &[u8], selections: &[SetSelection]) -> bool {
+    let selections: Vec<_> = selections.iter().collect();
+    Frame::new(frame.to_vec(), &selections).is_ok()
 }
