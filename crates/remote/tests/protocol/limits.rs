@@ -16,7 +16,9 @@ use tachograph_remote::message::{
 };
 use tachograph_remote::{AgentError, difference};
 
-use crate::fixture::{DISK, FakeProvider, FakeTime, LARGE, Network, agent, is_valid_frame, machine, selections};
+use crate::fixture::{
+    DISK, FakeProvider, FakeTime, LARGE, Network, agent, is_valid_frame, machine, selections,
+};
 
 #[test]
 fn a_client_cannot_use_more_than_its_share() {
