@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use crate::{Format, LogError, Problem, ReadOptions};
 
 use super::decoder::Decoder;
-use super::header::format_of;
+use super::header::detect_format;
 
 /// Maximum length of a row in bytes of UTF-8, and maximum number of cells in a row. With these limits, a reader needs
 /// at most about 256 MiB for a row (the buffer doubles), and the memory of its columns.
@@ -30,8 +30,8 @@ pub(super) fn open_text<R: Read>(stream: R, options: &ReadOptions) -> Result<(De
     if bytes.is_empty() {
         return Err(LogError::not_a_log("the file is empty"));
     }
-    let format = format_of(&start, bytes)?;
-    decoder.set_row_memory(options.budget.reserve(0).map_err(LogError::over_budget)?);
+    let format = detect_format(&start, bytes)?;
+    decoder.set_row_reservation(options.budget.reserve(0).map_err(LogError::over_budget)?);
     Ok((decoder, format))
 }
 
