@@ -38,23 +38,23 @@ struct Part {
     offset: u64,
     bytes: usize,
     /// Number of bytes before compression.
-    size: usize,
+    uncompressed_bytes: usize,
     crc: u32,
 }
 
 impl Part {
     fn to_json(self) -> Value {
-        json!([self.offset, self.bytes, self.size, self.crc])
+        json!([self.offset, self.bytes, self.uncompressed_bytes, self.crc])
     }
 
     /// Decodes a part; `None` if it is larger than the limit.
-    fn from_numbers((offset, bytes, size, crc): (u64, usize, usize, u32)) -> Option<Self> {
-        let is_small = bytes <= MAX_TABLE_BYTES && size <= MAX_TABLE_BYTES;
-        is_small.then_some(Self { offset, bytes, size, crc })
+    fn from_numbers((offset, bytes, uncompressed_bytes, crc): (u64, usize, usize, u32)) -> Option<Self> {
+        let is_small = bytes <= MAX_TABLE_BYTES && uncompressed_bytes <= MAX_TABLE_BYTES;
+        is_small.then_some(Self { offset, bytes, uncompressed_bytes, crc })
     }
 }
 
-/// A part in the metadata: offset, bytes, size, checksum.
+/// A part in the metadata: offset, bytes, bytes before compression, checksum.
 type EncodedPart = (u64, usize, usize, u32);
 
 /// The properties of the recording of a file.

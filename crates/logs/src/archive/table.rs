@@ -109,7 +109,7 @@ impl GroupHeads {
     }
 
     /// The number of samples in which the group has rows.
-    pub(super) fn present(&self) -> usize {
+    pub(super) fn present_groups(&self) -> usize {
         match self.heads.as_slice() {
             [only] if only.is_present() => self.count,
             heads => heads.iter().filter(|head| head.is_present()).count(),

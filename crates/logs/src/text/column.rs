@@ -151,9 +151,9 @@ pub(super) struct ColumnGrouper {
     grouping: Grouping,
     builder: ColumnBuilder,
     groups: Vec<ColumnGroup>,
-    /// The group being built: the path of its first column, and its instances.
+    /// The group to which columns can still be added: the path of its first column, and the instance of each column.
     open_group: Option<(CounterPath, InstanceTable, Vec<Arc<Instance>>)>,
-    /// The rows of the last group with several rows; the next counter of the set usually has the same rows.
+    /// The instances of the last group with several columns. The next counter of the set usually has the same instances.
     last_instances: Instances,
     memory: Reservation,
     /// The number of columns added, and the length of their paths.

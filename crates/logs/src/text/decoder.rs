@@ -13,8 +13,8 @@ use conversion::conversion_table;
 /// Size of a read from the stream.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Maximum line starts kept for [`Decoder::file_offset`]: more than the CSV reader can buffer even if every line has
-/// only one byte, unless quoted cells contain line ends.
+/// Maximum number of line starts that are stored for [`Decoder::file_offset`]. The CSV reader cannot buffer so many lines, even
+/// if every line has only one byte, unless quoted cells contain line ends.
 const MAX_LINE_OFFSETS: usize = 128 * 1024;
 
 /// A cell that marks the end of the file; a separator and this cell are appended to the text. The CSV reader accepts
@@ -31,7 +31,7 @@ pub(super) struct Decoder<R> {
     bom_bytes: u64,
     /// Bytes that were read from the stream.
     encoded: Box<[u8]>,
-    /// The undecoded part of `encoded`.
+    /// The range of `encoded` that is not decoded yet.
     start: usize,
     end: usize,
     is_stream_at_end: bool,
@@ -43,7 +43,7 @@ pub(super) struct Decoder<R> {
     encoding_source: EncodingSource,
     /// Converts the text to UTF-8; `None` if it is UTF-8.
     converter: Option<encoding_rs::Decoder>,
-    /// Offsets of lines in the text and in the file, ascending; see `file_offset`.
+    /// The start of each line: its offset in the text and its offset in the file, ascending. See `file_offset`.
     line_offsets: VecDeque<(u64, u64)>,
     /// Offset in the file of the first invalid bytes.
     first_invalid: Option<u64>,

@@ -98,7 +98,8 @@ impl CodePage {
         CODE_PAGES.iter().position(matches).map(|index| Self(index as u8))
     }
 
-    /// How plausible the bytes are in this code page: the number of characters in recognized words.
+    /// Decodes the bytes with this code page, and counts the characters in words that occur in logs of this code page. A higher
+    /// count makes the code page more plausible.
     fn count_recognized_characters(self, bytes: &[u8]) -> usize {
         let (text, _) = self.table().decode_without_bom_handling(bytes);
         let words = self.info().words.split('|');

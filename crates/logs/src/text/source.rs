@@ -24,6 +24,7 @@ pub(super) fn origin_and_length<R: Seek>(stream: &mut R) -> Result<(u64, u64), L
     Ok((start, end.saturating_sub(start)))
 }
 
+/// Detects the encoding and the format of a text, and returns its decoder.
 pub(super) fn open_text<R: Read>(stream: R, options: &ReadOptions) -> Result<(Decoder<R>, Format), LogError> {
     let mut decoder = Decoder::new(stream, options.encoding).map_err(LogError::io)?;
     let (start, bytes) = decoder.peek();
@@ -35,6 +36,7 @@ pub(super) fn open_text<R: Read>(stream: R, options: &ReadOptions) -> Result<(De
     Ok((decoder, format))
 }
 
+/// The error for a row at this offset that exceeds a limit.
 pub(super) fn row_too_long(offset: u64) -> LogError {
     let mib = MAX_ROW_BYTES >> 20;
     let message = format!("a row is longer than {mib} MiB or has more than {MAX_ROW_CELLS} cells");

@@ -5,7 +5,7 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::time_zone::is_possible_bias;
 
 use super::super::description::EncodedZone;
-use super::super::{ARCHIVE_VERSION, Damage, FIRST_VERSION, MAX_ROWS};
+use super::super::{ARCHIVE_VERSION, Damage, MAX_ROWS, MIN_ARCHIVE_VERSION};
 use super::{ArchiveFacts, EncodedPart, Part, RowGroupFacts};
 
 /// The metadata in the footer.
@@ -44,7 +44,7 @@ pub(super) fn read_metadata(text: &str) -> Result<(ArchiveFacts, Vec<RowGroupFac
         _ => Damage("the metadata is not JSON"),
     };
     let EncodedVersion { version } = serde_json::from_str(text).map_err(wrong)?;
-    if !(FIRST_VERSION..=ARCHIVE_VERSION).contains(&version) {
+    if !(MIN_ARCHIVE_VERSION..=ARCHIVE_VERSION).contains(&version) {
         return Err(Damage("the version of the layout is unknown: a newer Tachograph wrote the file"));
     }
     let metadata: EncodedMetadata = serde_json::from_str(text).map_err(wrong)?;

@@ -10,11 +10,11 @@ use super::super::columns::COLUMNS;
 use super::super::description;
 use super::super::folder::TimeSpan;
 use super::super::parquet::{
-    ChunkPages, ChunkReader, MAGIC, Numbers, PageIndexes, PagePlace, Present, Runs, Texts, find_text,
+    ChunkPages, ChunkReader, MAGIC, Numbers, PageIndexes, PageLocation, Present, Runs, Texts, find_text,
 };
 use super::super::ranges::ReadRanges;
 use super::super::table::{Chunk, SampleTable};
-use super::super::{Damage, has_checksum};
+use super::super::{Damage, matches_checksum};
 use super::metadata::read_metadata;
 use super::tail::{read_range, read_tail};
 use super::{ArchiveFacts, METADATA_KEY, Part, RowGroupFacts, corrupt};
@@ -25,43 +25,44 @@ const USUAL_TAIL_BYTES: u64 = 32 << 10;
 
 /// An open file whose footer has been verified.
 pub(in super::super) struct ArchiveFile<R> {
-    bytes: R,
+    source: R,
     pub(in super::super) facts: ArchiveFacts,
     pub(in super::super) sets: Vec<Arc<CounterSet>>,
     pub(in super::super) row_groups: Vec<RowGroupFacts>,
     /// The number of bytes that were read.
     pub(in super::super) bytes_read: u64,
-    pages: PageIndexes,
-    chunks: ChunkReader,
+    page_indexes: PageIndexes,
+    chunk_reader: ChunkReader,
     decompressor: zstd::bulk::Decompressor<'static>,
     buffer: Vec<u8>,
 }
 
 impl<R: ReadRanges> ArchiveFile<R> {
-    pub(in super::super) fn open(mut bytes: R) -> Result<Self, LogError> {
-        let len = bytes.size().map_err(LogError::io)?;
+    pub(in super::super) fn open(mut source: R) -> Result<Self, LogError> {
+        let len = source.size().map_err(LogError::io)?;
         let magic_end = (MAGIC.len() as u64).min(len);
         let usual_tail = len.saturating_sub(USUAL_TAIL_BYTES).max(magic_end)..len;
-        bytes.prepare(&[0..magic_end, usual_tail]).map_err(LogError::io)?;
-        let tail = read_tail(&mut bytes, len)?;
+        source.prepare(&[0..magic_end, usual_tail]).map_err(LogError::io)?;
+        let tail = read_tail(&mut source, len)?;
         let tail_at = len - tail.len() as u64;
-        let broken = |damage: Damage| corrupt(tail_at, "footer", damage);
-        let text = find_text(&tail, METADATA_KEY).map_err(broken)?;
-        let (facts, row_groups, descriptions) = read_metadata(text).map_err(broken)?;
+        let footer_error = |damage: Damage| corrupt(tail_at, "footer", damage);
+        let text = find_text(&tail, METADATA_KEY).map_err(footer_error)?;
+        let (facts, row_groups, descriptions) = read_metadata(text).map_err(footer_error)?;
         let tail_bytes = tail.len() as u64;
-        let pages = PageIndexes::find(tail, tail_at, row_groups.len(), COLUMNS.len()).map_err(broken)?;
+        let page_indexes =
+            PageIndexes::find(tail, tail_at, row_groups.len(), COLUMNS.len()).map_err(footer_error)?;
         let mut file = Self {
-            bytes,
+            source,
             facts,
             sets: Vec::new(),
             row_groups,
             bytes_read: tail_bytes,
-            pages,
-            chunks: ChunkReader::new().map_err(LogError::io)?,
+            page_indexes,
+            chunk_reader: ChunkReader::new().map_err(LogError::io)?,
             decompressor: zstd::bulk::Decompressor::new().map_err(LogError::io)?,
             buffer: Vec::new(),
         };
-        let text = file.part(descriptions, "descriptions")?;
+        let text = file.read_part(descriptions, "descriptions")?;
         let text = std::str::from_utf8(&text).map_err(|_| Damage("the descriptions are not UTF-8"));
         let sets = text.and_then(description::decode);
         let sets = sets.map_err(|damage| corrupt(descriptions.offset, "descriptions", damage))?;
@@ -72,7 +73,7 @@ impl<R: ReadRanges> ArchiveFile<R> {
 
     /// Checks that the parts are contiguous, so that checksums cover every byte.
     fn check_layout(&mut self, descriptions: Part, tail_at: u64) -> Result<(), LogError> {
-        if read_range(&mut self.bytes, 0, MAGIC.len() as u64)? != MAGIC {
+        if read_range(&mut self.source, 0, MAGIC.len() as u64)? != MAGIC {
             return Err(corrupt(0, "header", Damage("the first bytes are not PAR1")));
         }
         let mut end = MAGIC.len() as u64;
@@ -92,7 +93,7 @@ impl<R: ReadRanges> ArchiveFile<R> {
     /// Reads a range of the file into the buffer, and verifies its checksum.
     fn read(&mut self, offset: u64, bytes: usize, crc: u32) -> Result<(), LogError> {
         self.read_ranges(std::slice::from_ref(&(offset..offset.saturating_add(bytes as u64))))?;
-        if !has_checksum(&self.buffer, crc) {
+        if !matches_checksum(&self.buffer, crc) {
             return Err(corrupt(offset, "file", Damage("the checksum is wrong")));
         }
         Ok(())
@@ -101,7 +102,7 @@ impl<R: ReadRanges> ArchiveFile<R> {
     /// Reads ranges into the buffer, one after another.
     fn read_ranges(&mut self, ranges: &[Range<u64>]) -> Result<(), LogError> {
         self.buffer.clear();
-        self.bytes.read_ranges(ranges, &mut self.buffer).map_err(LogError::io)?;
+        self.source.read_ranges(ranges, &mut self.buffer).map_err(LogError::io)?;
         self.bytes_read += self.buffer.len() as u64;
         let mut read = self.buffer.len() as u64;
         for range in ranges {
@@ -121,10 +122,10 @@ impl<R: ReadRanges> ArchiveFile<R> {
     }
 
     /// Reads and decompresses a part.
-    fn part(&mut self, part: Part, name: &str) -> Result<Vec<u8>, LogError> {
-        self.read(part.offset, part.bytes, part.crc).map_err(|error| in_part(error, part.offset, name))?;
-        let bytes = self.decompressor.decompress(&self.buffer, part.size);
-        let bytes = bytes.ok().filter(|bytes| bytes.len() == part.size);
+    fn read_part(&mut self, part: Part, name: &str) -> Result<Vec<u8>, LogError> {
+        self.read(part.offset, part.bytes, part.crc).map_err(|error| name_part(error, part.offset, name))?;
+        let bytes = self.decompressor.decompress(&self.buffer, part.uncompressed_bytes);
+        let bytes = bytes.ok().filter(|bytes| bytes.len() == part.uncompressed_bytes);
         bytes.ok_or_else(|| corrupt(part.offset, name, Damage("the part cannot be decompressed")))
     }
 
@@ -132,7 +133,7 @@ impl<R: ReadRanges> ArchiveFile<R> {
     pub(in super::super) fn table(&mut self, index: usize) -> Result<SampleTable, LogError> {
         let group = self.row_groups[index];
         let name = format!("row group {index}, sample table");
-        let bytes = self.part(group.table, &name)?;
+        let bytes = self.read_part(group.table, &name)?;
         let columns: Vec<usize> = self.sets.iter().map(|set| set.counters.len()).collect();
         let table = SampleTable::decode(&bytes, &columns, COLUMNS.len(), group.rows);
         let table = table.and_then(|table| self.check_table(index, table));
@@ -168,11 +169,11 @@ impl<R: ReadRanges> ArchiveFile<R> {
         column: usize,
     ) -> Result<Numbers, LogError> {
         let rows = self.row_groups[index].rows;
-        self.some_numbers(index, table, column, std::slice::from_ref(&(0..rows)))
+        self.numbers_in_rows(index, table, column, std::slice::from_ref(&(0..rows)))
     }
 
     /// Reads a column of numbers of a row group, and decodes the rows in the ascending ranges `wanted`.
-    pub(in super::super) fn some_numbers(
+    pub(in super::super) fn numbers_in_rows(
         &mut self,
         index: usize,
         table: &SampleTable,
@@ -180,17 +181,18 @@ impl<R: ReadRanges> ArchiveFile<R> {
         wanted: &[Range<usize>],
     ) -> Result<Numbers, LogError> {
         let rows = self.row_groups[index].rows;
-        let broken = |damage: Damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage);
+        let column_error =
+            |damage: Damage| corrupt(table.chunks[column].offset, &describe_column(index, column), damage);
         if wanted.iter().all(Range::is_empty) {
             return Ok(Numbers { values: Vec::new(), present: Present::None });
         }
         if let Some(pages) = self.wanted_pages(index, table, column, wanted)? {
             self.read_ranges(&ranges_of(&pages))?;
-            let numbers = self.chunks.numbers_of_pages(COLUMNS[column], &self.buffer, &pages, wanted);
-            return numbers.map_err(broken);
+            let numbers = self.chunk_reader.numbers_of_pages(COLUMNS[column], &self.buffer, &pages, wanted);
+            return numbers.map_err(column_error);
         }
         self.chunk(index, table, column)?;
-        self.chunks.numbers(COLUMNS[column], &self.buffer, rows, wanted).map_err(broken)
+        self.chunk_reader.numbers(COLUMNS[column], &self.buffer, rows, wanted).map_err(column_error)
     }
 
     /// The pages of a column that have a wanted row; `None` if all pages do, so that the whole column is read.
@@ -206,8 +208,8 @@ impl<R: ReadRanges> ArchiveFile<R> {
             return Ok(None);
         }
         let Chunk { offset, bytes, .. } = table.chunks[column];
-        let pages = self.pages.pages(index, column, rows, offset..offset.saturating_add(bytes as u64));
-        let mut pages = pages.map_err(|damage| corrupt(offset, &name_of(index, column), damage))?;
+        let pages = self.page_indexes.pages(index, column, rows, offset..offset.saturating_add(bytes as u64));
+        let mut pages = pages.map_err(|damage| corrupt(offset, &describe_column(index, column), damage))?;
         let all = pages.pages.len();
         pages.pages.retain(|page| has_common_row(wanted, &page.rows));
         Ok((pages.pages.len() < all).then_some(pages))
@@ -222,8 +224,8 @@ impl<R: ReadRanges> ArchiveFile<R> {
         wanted: &[Range<usize>],
     ) -> Result<(), LogError> {
         let mut ranges = Vec::new();
-        for (column, has_pages) in columns {
-            let pages = if has_pages { self.wanted_pages(index, table, column, wanted)? } else { None };
+        for (column, is_read_by_page) in columns {
+            let pages = if is_read_by_page { self.wanted_pages(index, table, column, wanted)? } else { None };
             let Chunk { offset, bytes, .. } = table.chunks[column];
             match pages {
                 Some(pages) => ranges.extend(ranges_of(&pages)),
@@ -232,7 +234,7 @@ impl<R: ReadRanges> ArchiveFile<R> {
         }
         ranges.sort_unstable_by_key(|range| range.start);
         ranges.dedup();
-        self.bytes.prepare(&ranges).map_err(LogError::io)
+        self.source.prepare(&ranges).map_err(LogError::io)
     }
 
     /// Reads and decodes a column of texts of a row group.
@@ -244,8 +246,8 @@ impl<R: ReadRanges> ArchiveFile<R> {
     ) -> Result<Texts, LogError> {
         let rows = self.row_groups[index].rows;
         self.chunk(index, table, column)?;
-        let texts = self.chunks.texts(COLUMNS[column], &self.buffer, rows);
-        texts.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
+        let texts = self.chunk_reader.texts(COLUMNS[column], &self.buffer, rows);
+        texts.map_err(|damage| corrupt(table.chunks[column].offset, &describe_column(index, column), damage))
     }
 
     /// Reads and decodes a dictionary-encoded column of doubles.
@@ -257,8 +259,9 @@ impl<R: ReadRanges> ArchiveFile<R> {
     ) -> Result<Runs<f64>, LogError> {
         let rows = self.row_groups[index].rows;
         self.chunk(index, table, column)?;
-        let doubles = self.chunks.doubles(COLUMNS[column], &self.buffer, rows);
-        doubles.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
+        let doubles = self.chunk_reader.doubles(COLUMNS[column], &self.buffer, rows);
+        doubles
+            .map_err(|damage| corrupt(table.chunks[column].offset, &describe_column(index, column), damage))
     }
 
     /// Reads the bytes of a column of a row group, and verifies them.
@@ -269,14 +272,15 @@ impl<R: ReadRanges> ArchiveFile<R> {
         column: usize,
     ) -> Result<(), LogError> {
         let Chunk { offset, bytes, crc } = table.chunks[column];
-        self.read(offset, bytes, crc).map_err(|error| in_part(error, offset, &name_of(index, column)))
+        self.read(offset, bytes, crc)
+            .map_err(|error| name_part(error, offset, &describe_column(index, column)))
     }
 }
 
 /// The ranges of pages, the dictionary first. Adjacent pages are read at once.
 fn ranges_of(ChunkPages { dictionary, pages }: &ChunkPages) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
-    for PagePlace { offset, bytes, .. } in dictionary.iter().chain(pages) {
+    for PageLocation { offset, bytes, .. } in dictionary.iter().chain(pages) {
         let end = offset.saturating_add(*bytes as u64);
         match ranges.last_mut() {
             Some(last) if last.end == *offset => last.end = end,
@@ -292,11 +296,11 @@ fn has_common_row(ranges: &[Range<usize>], rows: &Range<usize>) -> bool {
     ranges.get(next).is_some_and(|range| range.start < rows.end)
 }
 
-fn name_of(row_group: usize, column: usize) -> String {
+fn describe_column(row_group: usize, column: usize) -> String {
     format!("row group {row_group}, column '{}'", COLUMNS[column].name)
 }
 
 /// Replaces an error of damage with a checksum error that names the part. Other errors are unchanged.
-fn in_part(error: LogError, offset: u64, part: &str) -> LogError {
+fn name_part(error: LogError, offset: u64, part: &str) -> LogError {
     if error.is_corrupt() { corrupt(offset, part, Damage("the checksum is wrong")) } else { error }
 }

@@ -2,32 +2,32 @@
 
 use super::super::parquet::{MAGIC, find_text};
 use super::super::ranges::ReadRanges;
-use super::super::{Damage, has_checksum};
+use super::super::{Damage, matches_checksum};
 use super::{CHECKSUM_KEY, MAX_TAIL_BYTES, checksum_text, corrupt};
 use crate::LogError;
 
 /// Reads everything that the last checksum covers, and verifies it.
 pub(super) fn read_tail<R: ReadRanges>(file: &mut R, len: u64) -> Result<Vec<u8>, LogError> {
-    let broken = |damage: Damage| corrupt(len.saturating_sub(8), "footer", damage);
+    let footer_error = |damage: Damage| corrupt(len.saturating_sub(8), "footer", damage);
     if len < 12 {
-        return Err(broken(Damage("the file is too short")));
+        return Err(footer_error(Damage("the file is too short")));
     }
     let end = read_range(file, len - 8, 8)?;
     let (footer_bytes, magic) = end.split_at(4);
     if magic != MAGIC {
-        return Err(broken(Damage(
+        return Err(footer_error(Damage(
             "the last bytes are not PAR1: the file was cut short, or is still being written",
         )));
     }
     let footer_bytes = u64::from(footer_bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)));
     if footer_bytes > MAX_TAIL_BYTES || footer_bytes > len - 12 {
-        return Err(broken(Damage("the length of the footer is wrong")));
+        return Err(footer_error(Damage("the length of the footer is wrong")));
     }
     let footer = read_range(file, len - 8 - footer_bytes, footer_bytes)?;
-    let text = find_text(&footer, CHECKSUM_KEY).map_err(broken)?;
-    let (offset, _) = parse_checksum(text).ok_or(broken(Damage("the footer has no checksum")))?;
+    let text = find_text(&footer, CHECKSUM_KEY).map_err(footer_error)?;
+    let (offset, _) = parse_checksum(text).ok_or(footer_error(Damage("the footer has no checksum")))?;
     if offset < MAGIC.len() as u64 || offset > len - 8 - footer_bytes || len - offset > MAX_TAIL_BYTES {
-        return Err(broken(Damage("the checksum of the footer is wrong")));
+        return Err(footer_error(Damage("the checksum of the footer is wrong")));
     }
     let mut tail = read_range(file, offset, len - offset)?;
     // The text is at another offset in the tail, which ends with the footer.
@@ -37,8 +37,8 @@ pub(super) fn read_tail<R: ReadRanges>(file: &mut R, len: u64) -> Result<Vec<u8>
     if let Some(at) = at {
         tail[at..at + text.len()].copy_from_slice(checksum_text(offset, 0).as_bytes());
     }
-    if !found.is_some_and(|crc| has_checksum(&tail, crc)) {
-        return Err(broken(Damage("the checksum of the footer is wrong")));
+    if !found.is_some_and(|crc| matches_checksum(&tail, crc)) {
+        return Err(footer_error(Damage("the checksum of the footer is wrong")));
     }
     Ok(tail)
 }

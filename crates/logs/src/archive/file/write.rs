@@ -27,10 +27,10 @@ const CREATED_BY: &str = concat!("tachograph ", env!("CARGO_PKG_VERSION"));
 pub(in super::super) struct FileWriter<W> {
     out: W,
     offset: u64,
-    chunks: ChunkWriter,
-    tables: zstd::bulk::Compressor<'static>,
-    groups: Vec<RowGroup>,
-    facts: Vec<RowGroupFacts>,
+    chunk_writer: ChunkWriter,
+    part_compressor: zstd::bulk::Compressor<'static>,
+    row_groups: Vec<RowGroup>,
+    row_group_facts: Vec<RowGroupFacts>,
     buffer: Vec<u8>,
 }
 
@@ -40,10 +40,14 @@ impl<W: Write> FileWriter<W> {
         Ok(Self {
             out,
             offset: MAGIC.len() as u64,
-            chunks: ChunkWriter::new(level)?,
-            tables: zstd::bulk::Compressor::new(if level <= FAST_LEVEL { level } else { TABLE_LEVEL })?,
-            groups: Vec::new(),
-            facts: Vec::new(),
+            chunk_writer: ChunkWriter::new(level)?,
+            part_compressor: zstd::bulk::Compressor::new(if level <= FAST_LEVEL {
+                level
+            } else {
+                TABLE_LEVEL
+            })?,
+            row_groups: Vec::new(),
+            row_group_facts: Vec::new(),
             buffer: Vec::new(),
         })
     }
@@ -54,14 +58,14 @@ impl<W: Write> FileWriter<W> {
     }
 
     pub(in super::super) fn row_groups(&self) -> &[RowGroupFacts] {
-        &self.facts
+        &self.row_group_facts
     }
 
     /// Writes a block as a row group.
     pub(in super::super) fn push(&mut self, rows: &Rows, mut table: SampleTable) -> std::io::Result<()> {
         check_size("a row group", rows.len(), MAX_ROWS)?;
         self.buffer.clear();
-        let mut chunks = rows.write(&mut self.chunks, &mut self.buffer)?;
+        let mut chunks = rows.write(&mut self.chunk_writer, &mut self.buffer)?;
         for chunk in &mut chunks {
             check_size("a column chunk", chunk.bytes, MAX_CHUNK_BYTES)?;
             let start = chunk.offset as usize;
@@ -74,22 +78,22 @@ impl<W: Write> FileWriter<W> {
         let (first, last) = (table.samples.first(), table.samples.last());
         let time = |sample: Option<&SampleHead>| sample.map_or(Moment::default(), |sample| sample.at);
         let (first, last, samples) = (time(first), time(last).utc, table.samples.len());
-        let part = self.part(&table.encode())?;
-        self.facts.push(RowGroupFacts { rows: rows.len(), samples, first, last, table: part });
-        self.groups.push(RowGroup { rows: rows.len(), chunks });
+        let part = self.write_part(&table.encode())?;
+        self.row_group_facts.push(RowGroupFacts { rows: rows.len(), samples, first, last, table: part });
+        self.row_groups.push(RowGroup { rows: rows.len(), chunks });
         Ok(())
     }
 
     /// Compresses and writes a part.
-    fn part(&mut self, bytes: &[u8]) -> std::io::Result<Part> {
+    fn write_part(&mut self, bytes: &[u8]) -> std::io::Result<Part> {
         check_size("a sample table or the descriptions", bytes.len(), MAX_TABLE_BYTES)?;
-        let compressed = self.tables.compress(bytes)?;
+        let compressed = self.part_compressor.compress(bytes)?;
         check_size("a sample table or the descriptions", compressed.len(), MAX_TABLE_BYTES)?;
         self.out.write_all(&compressed)?;
         let part = Part {
             offset: self.offset,
             bytes: compressed.len(),
-            size: bytes.len(),
+            uncompressed_bytes: bytes.len(),
             crc: crc32fast::hash(&compressed),
         };
         self.offset += compressed.len() as u64;
@@ -102,7 +106,7 @@ impl<W: Write> FileWriter<W> {
         facts: &ArchiveFacts,
         descriptions: &Descriptions,
     ) -> std::io::Result<W> {
-        let descriptions = self.part(descriptions.encode().as_bytes())?;
+        let descriptions = self.write_part(descriptions.encode().as_bytes())?;
         let row_group = |group: &RowGroupFacts| {
             json!({
                 "rows": group.rows, "samples": group.samples, "first": group.first.utc.0,
@@ -119,11 +123,11 @@ impl<W: Write> FileWriter<W> {
             "windows_build": facts.windows_build,
             "recording": facts.recording,
             "descriptions": descriptions.to_json(),
-            "row_groups": self.facts.iter().map(row_group).collect::<Vec<_>>(),
+            "row_groups": self.row_group_facts.iter().map(row_group).collect::<Vec<_>>(),
         });
         let footer = FileFooter {
             columns: &COLUMNS,
-            row_groups: &self.groups,
+            row_groups: &self.row_groups,
             metadata: &[(METADATA_KEY, metadata.to_string()), (CHECKSUM_KEY, checksum_text(self.offset, 0))],
             created_by: CREATED_BY,
         };

@@ -9,9 +9,9 @@ use tachograph_counters::set::{CounterSet, Instances};
 use tachograph_counters::{CounterType, RawValue, Status};
 
 use super::super::block::for_each_series;
-use super::super::columns::{COLUMNS, at};
+use super::super::columns::{COLUMNS, column_index};
 use super::super::file::ArchiveFile;
-use super::super::interval::{Interval, restore};
+use super::super::interval::{IntervalNumbers, restore};
 use super::super::parquet::{Numbers, Texts};
 use super::super::ranges::ReadRanges;
 use super::super::table::{GroupHeads, InstanceRuns, SampleTable};
@@ -22,8 +22,15 @@ mod interner;
 pub(super) use interner::Interner;
 
 /// The columns from which raw values are restored.
-const DECODED: [usize; 7] =
-    [at::NUM, at::DEN, at::VALUE, at::RAW_FIRST, at::RAW_SECOND, at::MULTI_COUNT, at::STATUS];
+const DECODED: [usize; 7] = [
+    column_index::NUM,
+    column_index::DEN,
+    column_index::VALUE,
+    column_index::RAW_FIRST,
+    column_index::RAW_SECOND,
+    column_index::MULTI_COUNT,
+    column_index::STATUS,
+];
 
 /// The status of values that are not needed.
 const NOT_READ: Status = Status::NO_DATA;
@@ -128,14 +135,14 @@ impl DecodedBlock {
                 file.chunk(index, &table, column)?;
             }
         }
-        let mut numbers = |column| file.some_numbers(index, &table, column, &needed.rows);
+        let mut numbers = |column| file.numbers_in_rows(index, &table, column, &needed.rows);
         let columns = Columns {
-            num: numbers(at::NUM)?,
-            den: numbers(at::DEN)?,
-            value: numbers(at::VALUE)?,
-            raw_first: numbers(at::RAW_FIRST)?,
-            raw_second: numbers(at::RAW_SECOND)?,
-            multi_count: numbers(at::MULTI_COUNT)?,
+            num: numbers(column_index::NUM)?,
+            den: numbers(column_index::DEN)?,
+            value: numbers(column_index::VALUE)?,
+            raw_first: numbers(column_index::RAW_FIRST)?,
+            raw_second: numbers(column_index::RAW_SECOND)?,
+            multi_count: numbers(column_index::MULTI_COUNT)?,
             statuses: read_statuses(file, index, &table, &needed.rows)?,
         };
         interner.begin_block(&file.sets);
@@ -425,7 +432,7 @@ fn restore_series(columns: &Columns, row: usize, counter_type: CounterType, mut 
     let mut status_at = columns.statuses.partition_point(|(rows, _)| rows.end <= row);
     for index in 0..plain.start {
         let row = row + index;
-        let interval = Interval {
+        let interval = IntervalNumbers {
             num: columns.num.get(row),
             den: columns.den.get(row),
             value: columns.value.get(row).map(|bits| f64::from_bits(bits as u64)),
@@ -452,7 +459,7 @@ fn restore_series(columns: &Columns, row: usize, counter_type: CounterType, mut 
     let rows = row + plain.start..row + plain.end;
     let [num, den] = [&columns.num, &columns.den].map(|column| &column.values[rows.clone()]);
     for (index, (&num, &den)) in plain.zip(num.iter().zip(den)) {
-        let interval = Interval { num: Some(num), den: Some(den), value: None };
+        let interval = IntervalNumbers { num: Some(num), den: Some(den), value: None };
         previous = restore(formula, &previous, &interval, previous.multi_count, Status::VALID_DATA);
         series.set(index, previous);
     }
@@ -476,7 +483,7 @@ fn read_statuses<R: ReadRanges>(
     table: &SampleTable,
     wanted: &[Range<usize>],
 ) -> Result<Vec<(Range<usize>, Status)>, LogError> {
-    let mut texts = file.texts(index, table, at::STATUS)?;
+    let mut texts = file.texts(index, table, column_index::STATUS)?;
     texts.keep(wanted);
     let Texts { dictionary, runs } = texts;
     let statuses: Vec<Status> = dictionary.iter().map(|text| parse_status(text)).collect();

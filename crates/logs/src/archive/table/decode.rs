@@ -49,8 +49,8 @@ impl SampleTable {
             return Err(Damage("the sections and the groups do not have the same columns"));
         }
         let mut unused: Vec<Vec<bool>> = widths.iter().map(|&width| vec![true; width]).collect();
-        let present: Vec<usize> = self.slots.iter().map(|slot| slot.heads.present()).collect();
-        let mut found = 0usize;
+        let present: Vec<usize> = self.slots.iter().map(|slot| slot.heads.present_groups()).collect();
+        let mut total_rows = 0usize;
         let mut instances_of: Vec<Option<u32>> = vec![None; self.slots.len()];
         for section in &self.sections {
             let instances = self.instances.get(section.instances as usize);
@@ -65,9 +65,9 @@ impl SampleTable {
                 return Err(Damage("a section without columns has rows"));
             }
             for &(slot, column) in &section.columns {
-                let is_new =
+                let is_unused =
                     unused.get_mut(slot as usize).and_then(|columns| columns.get_mut(column as usize));
-                if !is_new.is_some_and(std::mem::take) {
+                if !is_unused.is_some_and(std::mem::take) {
                     return Err(Damage("a section has an unknown column, or one that occurs twice"));
                 }
                 if instances_of[slot as usize]
@@ -80,12 +80,12 @@ impl SampleTable {
                     return Err(Damage("an instance has more rows than its group has samples"));
                 }
             }
-            found = found.saturating_add(self.rows_of(section));
+            total_rows = total_rows.saturating_add(self.rows_of(section));
         }
         if unused.iter().flatten().any(|&is_unused| is_unused) {
             return Err(Damage("a column of a group is in no section"));
         }
-        if found != rows || rows > MAX_ROWS {
+        if total_rows != rows || rows > MAX_ROWS {
             return Err(Damage("the number of rows differs from that of the row group"));
         }
         Ok(())
@@ -149,13 +149,13 @@ fn read_samples(cursor: &mut Cursor<'_>) -> Result<Vec<SampleHead>, Damage> {
 fn read_lists(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Vec<u32>>, Damage> {
     let list = |cursor: &mut Cursor<'_>| {
         let count = cursor.count()?;
-        (0..count).map(|_| index(cursor)).collect()
+        (0..count).map(|_| read_index(cursor)).collect()
     };
     let count = cursor.number_up_to(max)?;
     (0..count).map(|_| list(cursor)).collect()
 }
 
-fn index(cursor: &mut Cursor<'_>) -> Result<u32, Damage> {
+fn read_index(cursor: &mut Cursor<'_>) -> Result<u32, Damage> {
     u32::try_from(cursor.number()?).map_err(|_| Damage("an index has more than 32 bits"))
 }
 
@@ -184,7 +184,7 @@ fn read_slots(
         return Err(Damage("the samples have too many groups"));
     }
     let slot = |count: usize| {
-        let set = index(cursor)?;
+        let set = read_index(cursor)?;
         let distinct = if cursor.byte()? != 0 { count } else { count.min(1) };
         let fields = (0..8).map(|_| cursor.series(distinct)).collect::<Result<Vec<_>, _>>()?;
         let head = |index: usize| {
@@ -208,7 +208,7 @@ fn read_instances(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Vec<Instanc
     let instance = |cursor: &mut Cursor<'_>| {
         let parent = if cursor.byte()? != 0 { Some(cursor.text()?.to_owned()) } else { None };
         let name = cursor.text()?.to_owned();
-        let index = index(cursor)?;
+        let index = read_index(cursor)?;
         let count = cursor.count()?;
         let mut end = 0u32;
         let mut run = |_| {
@@ -237,8 +237,9 @@ fn read_instances(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Vec<Instanc
 fn read_sections(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Section>, Damage> {
     let section = |cursor: &mut Cursor<'_>| {
         let count = cursor.count()?;
-        let columns = (0..count).map(|_| Ok((index(cursor)?, index(cursor)?))).collect::<Result<_, _>>()?;
-        Ok(Section { columns, instances: index(cursor)?, is_by_instance: cursor.byte()? != 0 })
+        let columns =
+            (0..count).map(|_| Ok((read_index(cursor)?, read_index(cursor)?))).collect::<Result<_, _>>()?;
+        Ok(Section { columns, instances: read_index(cursor)?, is_by_instance: cursor.byte()? != 0 })
     };
     let count = cursor.number_up_to(max)?;
     (0..count).map(|_| section(cursor)).collect()

@@ -30,9 +30,9 @@ impl KnownPaths {
         Self { hashes: HashSet::new(), hasher: RandomState::new(), path_bytes: 0, reservation }
     }
 
-    /// Reserves the memory of a path's column; returns whether the path is new in the log. `columns` is the number of columns
-    /// in memory, including the one about to be built, and `line_path_bytes` is the length of the line's paths so far; a path
-    /// that the line repeats counts each time in both.
+    /// Reserves memory for the column of a path. Returns whether no earlier line has this path. `columns` is the number of
+    /// columns in memory, including the new one. `line_path_bytes` is the total length of the line's paths so far. If the line
+    /// repeats a path, both count each repetition.
     fn reserve_column(
         &mut self,
         path: &str,

@@ -208,6 +208,7 @@ impl<R: Read> TextReader<R> {
 /// Maximum lines of text after the last row that are not damage: typeperf prints a few when it ends.
 const MAX_TRAILING_LINES: usize = 8;
 
+/// The problem of a row without a valid time, whose first cell is `cell`.
 fn no_time_problem(offset: u64, line: u64, cell: &[u8]) -> Problem {
     Problem::new(offset, format!("line {line} has no valid time; it is skipped"))
         .found(excerpt::of_cell(cell), "a time 'MM/dd/yyyy HH:mm:ss.fff'")

@@ -89,7 +89,11 @@ impl<T> Runs<T> {
 pub(in super::super::super) type Texts = Runs<String>;
 
 /// Places each number at the index of its row.
-pub(in super::super::super) fn spread(values: Vec<i64>, present: &[(bool, usize)], rows: usize) -> Numbers {
+pub(in super::super::super) fn spread_over_rows(
+    values: Vec<i64>,
+    present: &[(bool, usize)],
+    rows: usize,
+) -> Numbers {
     if values.len() == rows {
         return Numbers { values, present: Present::All };
     }
