@@ -164,10 +164,10 @@ impl BlockBuilder {
         let set_indexes: Vec<u32> = self.last_sets.iter().map(|set| descriptions.index_of(set)).collect();
         let mut list: Vec<u32> = Vec::new();
         let mut by_set: HashMap<u32, Vec<u32>> = HashMap::new();
-        for (slot, known) in self.slots.iter_mut().enumerate() {
-            known.set_index = known.set_index.or_else(|| descriptions.find(&known.set));
-            if let Some(set_index) = known.set_index {
-                by_set.entry(set_index).or_default().push(slot as u32);
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            slot.set_index = slot.set_index.or_else(|| descriptions.find(&slot.set));
+            if let Some(set_index) = slot.set_index {
+                by_set.entry(set_index).or_default().push(index as u32);
             }
         }
         let mut used: HashMap<u32, usize> = HashMap::new();
@@ -261,13 +261,13 @@ impl BlockBuilder {
     /// Removes the slots whose series no later block can continue.
     fn remove_ended_slots(&mut self, is_kept: &[bool]) {
         let index_of = indexes_after_removal(is_kept.iter().copied());
-        let mut kept = is_kept.iter();
-        self.slots.retain(|_| kept.next().copied().unwrap_or_default());
+        let mut is_slot_kept = is_kept.iter();
+        self.slots.retain(|_| is_slot_kept.next().copied().unwrap_or_default());
         let mut is_used = vec![false; self.histories.len()];
         self.slots.iter().filter_map(|slot| slot.history).for_each(|history| is_used[history] = true);
         let history_of = indexes_after_removal(is_used.iter().copied());
-        let mut used = is_used.iter();
-        self.histories.retain(|_| used.next().copied().unwrap_or_default());
+        let mut is_history_used = is_used.iter();
+        self.histories.retain(|_| is_history_used.next().copied().unwrap_or_default());
         for slot in &mut self.slots {
             slot.history = slot.history.map(|history| history_of[history] as usize);
         }
@@ -277,7 +277,7 @@ impl BlockBuilder {
     /// The distinct lists of instances, and a section for each set and list of instances, sorted by the set's name.
     fn build_sections(&self) -> (Vec<Vec<InstanceRuns>>, Vec<Section>) {
         let mut instances: Vec<Vec<InstanceRuns>> = Vec::new();
-        let mut known: HashMap<Vec<InstanceRuns>, u32> = HashMap::new();
+        let mut index_of_instances: HashMap<Vec<InstanceRuns>, u32> = HashMap::new();
         // One section per set and list of instances, in the order of the groups.
         let mut sections: Vec<(&str, Section)> = Vec::new();
         let mut by_key: HashMap<(&str, u32), usize> = HashMap::new();
@@ -288,7 +288,7 @@ impl BlockBuilder {
             let table = *tables[history].get_or_insert_with(|| {
                 let next = instances.len() as u32;
                 let runs = self.histories[history].history.instance_runs();
-                *known.entry(runs).or_insert_with_key(|runs| {
+                *index_of_instances.entry(runs).or_insert_with_key(|runs| {
                     instances.push(runs.clone());
                     next
                 })
@@ -315,8 +315,8 @@ impl BlockBuilder {
 /// The index of each element after the elements that are not kept were removed. A removed element has the index of the next
 /// one that is kept.
 fn indexes_after_removal(is_kept: impl Iterator<Item = bool>) -> Vec<u32> {
-    let mut kept = 0;
-    is_kept.map(|is_kept| (kept, kept += u32::from(is_kept)).0).collect()
+    let mut kept_elements = 0;
+    is_kept.map(|is_kept| (kept_elements, kept_elements += u32::from(is_kept)).0).collect()
 }
 
 /// Calls `each` with slot, column and instance of each series of a section, in the order in which rows are stored.

@@ -27,8 +27,8 @@ impl Descriptions {
 
     /// The index of a description, if the file has it.
     pub(super) fn find(&self, set: &Arc<CounterSet>) -> Option<u32> {
-        let same = self.sets.iter().position(|known| Arc::ptr_eq(known, set));
-        let index = same.or_else(|| self.sets.iter().position(|known| **known == **set));
+        let same_pointer = self.sets.iter().position(|known| Arc::ptr_eq(known, set));
+        let index = same_pointer.or_else(|| self.sets.iter().position(|known| **known == **set));
         index.map(|index| index as u32)
     }
 

@@ -336,12 +336,12 @@ impl SampleRows {
 
     /// The index of a machine. Names are case-insensitive.
     fn machine(&mut self, name: &Arc<str>) -> usize {
-        if let Some(&known) = self.by_name.get(name) {
-            return known;
+        if let Some(&machine) = self.by_name.get(name) {
+            return machine;
         }
         let key = name.to_lowercase();
-        let known = self.machines.iter().position(|known| known.machine.to_lowercase() == key);
-        let machine = known.unwrap_or_else(|| {
+        let index = self.machines.iter().position(|known| known.machine.to_lowercase() == key);
+        let machine = index.unwrap_or_else(|| {
             self.machines.push(MachineRows {
                 machine: Arc::clone(name),
                 builder: BlockBuilder::default(),

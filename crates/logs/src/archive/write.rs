@@ -225,12 +225,12 @@ impl ArchiveWriter {
         self.machines.iter_mut().for_each(|machine| machine.groups.clear());
         for (index, group) in sample.groups.iter().enumerate() {
             let name = &*group.set.machine;
-            let known = self.machines.iter().position(|machine| machine.machine == name);
-            let known = known.or_else(|| {
+            let known_machine = self.machines.iter().position(|machine| machine.machine == name);
+            let known_machine = known_machine.or_else(|| {
                 let lowercase_name = name.to_lowercase();
                 self.machines.iter().position(|machine| machine.lowercase_name == lowercase_name)
             });
-            let machine = known.unwrap_or_else(|| {
+            let machine = known_machine.unwrap_or_else(|| {
                 self.machines.push(MachineWriter {
                     machine: name.to_owned(),
                     lowercase_name: name.to_lowercase(),
@@ -356,13 +356,13 @@ impl ArchiveWriter {
         }
         for (folder, span) in new {
             if let Some(folder) = folder
-                && let Some(known) = overlapping(folder, span)?
+                && let Some(existing) = overlapping(folder, span)?
             {
                 return Err(LogError::unsupported(format!(
                     "nothing was added: the samples from {} to {} overlap in time with those of {}",
                     time_text(span.first),
                     time_text(span.last),
-                    known.display()
+                    existing.display()
                 )));
             }
         }

@@ -51,20 +51,20 @@ pub(super) fn fill_sample<'a>(
 ) {
     sample.groups.truncate(groups.len());
     let mut column = 0;
-    for (index, known) in groups.enumerate() {
+    for (index, column_group) in groups.enumerate() {
         if index == sample.groups.len() {
-            sample.groups.push(Group::new(Arc::clone(&known.set)));
+            sample.groups.push(Group::new(Arc::clone(&column_group.set)));
         }
         let group = &mut sample.groups[index];
-        group.describe(&known.set);
+        group.describe(&column_group.set);
         group.clear_values();
         group.read_at = FileTime(0);
-        let count = known.instances.len();
+        let count = column_group.instances.len();
         if count == 1 {
             match value(column) {
                 Some(value) => {
                     group.values.push(RawValue::from_double(value));
-                    group.set_rows(&known.instances);
+                    group.set_rows(&column_group.instances);
                 }
                 None => group.clear_rows(),
             }
@@ -72,7 +72,7 @@ pub(super) fn fill_sample<'a>(
             let absent = RawValue::error(Status::NO_INSTANCE);
             let raw = |column| value(column).map_or(absent, RawValue::from_double);
             group.values.extend((column..column + count).map(raw));
-            group.set_rows(&known.instances);
+            group.set_rows(&column_group.instances);
         }
         column += count;
     }
@@ -198,9 +198,9 @@ impl ColumnGrouper {
         let has_parents = has_parents(&first.set);
         let (parent, name, index) =
             path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents));
-        let known = table.len();
+        let earlier_instances = table.len();
         let instance = table.intern(parent, name, index);
-        if table.len() > known {
+        if table.len() > earlier_instances {
             rows.push(instance);
         } else {
             // A repeated column is a separate group.

@@ -13,7 +13,7 @@ use conversion::conversion_table;
 /// Size of a read from the stream.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Maximum number of line starts that are stored for [`Decoder::file_offset`]. The CSV reader cannot buffer so many lines, even
+/// Maximum number of line starts that are stored for [`Decoder::file_offset`]. It is more than the CSV reader can buffer, even
 /// if every line has only one byte, unless quoted cells contain line ends.
 const MAX_LINE_OFFSETS: usize = 128 * 1024;
 

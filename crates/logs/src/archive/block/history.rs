@@ -331,8 +331,8 @@ impl InstanceHistory {
     /// Removes the groups, but keeps the instances of the last group. Returns their previous indexes.
     pub(super) fn take(&mut self) -> Vec<u32> {
         let groups = self.groups.len() as u32;
-        let mut moved = HashMap::new();
-        let mut kept = Vec::new();
+        let mut new_indexes = HashMap::new();
+        let mut kept_instances = Vec::new();
         let mut kept_indexes = Vec::new();
         for (instance_index, mut instance) in std::mem::take(&mut self.instances).into_iter().enumerate() {
             // If this block has no group, the last group is that of the previous block.
@@ -341,24 +341,27 @@ impl InstanceHistory {
                 None => groups == 0 && instance.is_continued,
             };
             if is_current {
-                moved.insert(instance_index as u32, kept.len() as u32);
+                new_indexes.insert(instance_index as u32, kept_instances.len() as u32);
                 instance.continue_in_next();
-                kept.push(instance);
+                kept_instances.push(instance);
                 kept_indexes.push(instance_index as u32);
             } else {
                 self.by_label.remove(instance.instance.label());
             }
         }
-        self.instances = kept;
-        self.row_order =
-            self.row_order.iter().filter_map(|instance_index| moved.get(instance_index).copied()).collect();
+        self.instances = kept_instances;
+        self.row_order = self
+            .row_order
+            .iter()
+            .filter_map(|instance_index| new_indexes.get(instance_index).copied())
+            .collect();
         self.by_label.values_mut().for_each(|instance_index| {
-            *instance_index = moved.get(instance_index).copied().unwrap_or_default()
+            *instance_index = new_indexes.get(instance_index).copied().unwrap_or_default()
         });
         self.last_indexes = self
             .last_indexes
             .iter()
-            .filter_map(|instance_index| moved.get(instance_index).copied())
+            .filter_map(|instance_index| new_indexes.get(instance_index).copied())
             .collect();
         self.groups.clear();
         self.groups_after_gap.clear();

@@ -35,8 +35,8 @@ struct DictionaryColumn {
 
 impl DictionaryColumn {
     fn index(&mut self, value: &[u8]) -> u32 {
-        if let Some(&known) = self.by_value.get(value) {
-            return known;
+        if let Some(&index) = self.by_value.get(value) {
+            return index;
         }
         let index = self.dictionary.len() as u32;
         self.dictionary.push(value.to_vec());

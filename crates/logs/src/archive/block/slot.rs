@@ -110,16 +110,16 @@ impl SlotBuilder {
         self.heads.len() > 0
     }
 
-    /// Removes the groups, but keeps the state of the `kept` instances. `None` if the block has no group of the slot.
-    pub(super) fn take(&mut self, kept: &[u32]) -> Option<Slot> {
+    /// Removes the groups, but keeps the state of these instances. `None` if the block has no group of the slot.
+    pub(super) fn take(&mut self, kept_instances: &[u32]) -> Option<Slot> {
         let width = self.width();
-        for (to, &from) in kept.iter().enumerate() {
+        for (to, &from) in kept_instances.iter().enumerate() {
             for column in 0..width {
-                // `kept` ascends, so this pairer was already moved.
+                // The indexes ascend, so this pairer was already moved.
                 self.pairers.swap(to * width + column, from as usize * width + column);
             }
         }
-        self.pairers.truncate(kept.len() * width);
+        self.pairers.truncate(kept_instances.len() * width);
         let set = self.set_index.filter(|_| self.has_groups())?;
         self.values.clear();
         self.dictionary_indexes.fill(None);

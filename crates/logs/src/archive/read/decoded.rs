@@ -22,7 +22,7 @@ mod interner;
 pub(super) use interner::Interner;
 
 /// The columns from which raw values are restored.
-const DECODED: [usize; 7] = [
+const DECODED_COLUMNS: [usize; 7] = [
     column_index::NUM,
     column_index::DEN,
     column_index::VALUE,
@@ -131,7 +131,7 @@ impl DecodedBlock {
         let needed = NeededCounters::new(&table, &file.sets, filter);
         if filter.is_none() {
             // The other columns repeat the sample table. They are only verified, so that any damage is detected.
-            for column in (0..COLUMNS.len()).filter(|column| !DECODED.contains(column)) {
+            for column in (0..COLUMNS.len()).filter(|column| !DECODED_COLUMNS.contains(column)) {
                 file.chunk(index, &table, column)?;
             }
         }
@@ -149,7 +149,7 @@ impl DecodedBlock {
         let mut slots: Vec<DecodedSlot> = Vec::with_capacity(table.slots.len());
         for (slot, values) in table.slots.iter().zip(values) {
             slots.push(DecodedSlot {
-                set: Arc::clone(interner.shared(slot.set as usize)),
+                set: Arc::clone(interner.shared_set(slot.set as usize)),
                 heads: slot.heads.clone(),
                 values,
                 instances: Arc::default(),
@@ -174,7 +174,7 @@ impl DecodedBlock {
                 }
             }
             // For each group, the number of restored rows of the current column.
-            let mut done = vec![0u32; groups as usize];
+            let mut restored_rows = vec![0u32; groups as usize];
             // For each value of the instance, the index of its row among the rows of all groups.
             let mut targets: Vec<usize> = Vec::new();
             let mut last_instance = None;
@@ -182,17 +182,17 @@ impl DecodedBlock {
                 let is_other = last_instance != Some(instance);
                 if is_other {
                     match last_instance {
-                        Some(last) if last < instance => count_rows(&runs[last], &mut done),
-                        last => clear_rows(&runs[..last.map_or(0, |last| last + 1)], &mut done),
+                        Some(last) if last < instance => count_rows(&runs[last], &mut restored_rows),
+                        last => clear_rows(&runs[..last.map_or(0, |last| last + 1)], &mut restored_rows),
                     }
                     last_instance = Some(instance);
                 } else if !section.is_by_instance {
                     // The section has a single instance, and this is its next column.
-                    clear_rows(&runs[..=instance], &mut done);
+                    clear_rows(&runs[..=instance], &mut restored_rows);
                 }
                 if is_other || !section.is_by_instance {
                     let groups = runs[instance].runs.iter().flat_map(Clone::clone);
-                    let target = |group: u32| starts[group as usize] + done[group as usize] as usize;
+                    let target = |group: u32| starts[group as usize] + restored_rows[group as usize] as usize;
                     targets.clear();
                     targets.extend(groups.map(target));
                 }
@@ -315,20 +315,20 @@ fn value_buffers(
             lens[slot as usize] = rows * sets[table.slots[slot as usize].set as usize].counters.len();
         }
     }
-    let mut known: Vec<_> =
+    let mut reusable: Vec<_> =
         earlier.into_iter().flat_map(|earlier| earlier.slots).map(|slot| slot.values).collect();
-    known.sort_unstable_by_key(Vec::capacity);
-    let mut known = known.into_iter().peekable();
+    reusable.sort_unstable_by_key(Vec::capacity);
+    let mut reusable = reusable.into_iter().peekable();
     let mut by_len: Vec<usize> = (0..lens.len()).collect();
     by_len.sort_unstable_by_key(|&slot| lens[slot]);
     let mut buffers = vec![Vec::new(); lens.len()];
     for slot in by_len {
-        while known.next_if(|buffer| buffer.capacity() < lens[slot]).is_some() {}
-        if let Some(buffer) = known.next_if(|buffer| buffer.capacity() / 2 <= lens[slot]) {
+        while reusable.next_if(|buffer| buffer.capacity() < lens[slot]).is_some() {}
+        if let Some(buffer) = reusable.next_if(|buffer| buffer.capacity() / 2 <= lens[slot]) {
             buffers[slot] = buffer;
         }
     }
-    drop(known);
+    drop(reusable);
     for (buffer, len) in buffers.iter_mut().zip(lens) {
         buffer.truncate(len);
         buffer.reserve_exact(len - buffer.len());
@@ -354,16 +354,16 @@ fn row_starts(runs: &[InstanceRuns], groups: usize) -> Vec<usize> {
     starts
 }
 
-fn count_rows(instance: &InstanceRuns, done: &mut [u32]) {
+fn count_rows(instance: &InstanceRuns, restored_rows: &mut [u32]) {
     for run in &instance.runs {
-        done[run.start as usize..run.end as usize].iter_mut().for_each(|rows| *rows += 1);
+        restored_rows[run.start as usize..run.end as usize].iter_mut().for_each(|rows| *rows += 1);
     }
 }
 
 /// Resets the counts for these instances, in time proportional to their rows, not to the number of groups.
-fn clear_rows(instances: &[InstanceRuns], done: &mut [u32]) {
+fn clear_rows(instances: &[InstanceRuns], restored_rows: &mut [u32]) {
     for run in instances.iter().flat_map(|instance| &instance.runs) {
-        done[run.start as usize..run.end as usize].fill(0);
+        restored_rows[run.start as usize..run.end as usize].fill(0);
     }
 }
 
@@ -373,7 +373,7 @@ fn instance_lists(
     set: &CounterSet,
     interner: &mut Interner,
 ) -> Arc<[(u32, Instances)]> {
-    let instances: Vec<_> = runs.iter().map(|instance| interner.instance(set, instance)).collect();
+    let instances: Vec<_> = runs.iter().map(|instance| interner.intern_instance(set, instance)).collect();
     // The group at which a run begins or ends, the instance, and whether the run begins.
     let mut changes: Vec<(u32, u32, bool)> = Vec::new();
     for (index, instance) in runs.iter().enumerate() {

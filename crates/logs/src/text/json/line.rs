@@ -114,7 +114,7 @@ impl<'a> Row<'a> {
             return Err(StopReason::TooManyValues);
         }
         self.path_bytes += path.len() as u64;
-        if self.columns.get(index).is_none_or(|known| *known.path != *path) {
+        if self.columns.get(index).is_none_or(|column| *column.path != *path) {
             let column = self.column(index, path).map_err(StopReason::OverBudget)?;
             self.columns.truncate(index);
             self.columns.push(column);

@@ -190,7 +190,7 @@ impl ChunkReader {
             page.decompress(&mut self.decompressor, &mut self.body)?;
             let page_bytes = self.body.len();
             let mut body = Cursor::new(&self.body);
-            let Some(known) = &dictionary else {
+            let Some(dictionary_values) = &dictionary else {
                 if facts.content != Content::Dictionary || facts.encoding != PLAIN {
                     return Err(Damage("a dictionary-encoded column does not begin with its dictionary"));
                 }
@@ -211,7 +211,7 @@ impl ChunkReader {
             let bits = u32::from(body.byte()?);
             let mut indexes = Vec::new();
             runs::decode(&mut body, bits, value_count, |index, len| {
-                if index as usize >= known.len() {
+                if index as usize >= dictionary_values.len() {
                     return Err(Damage("an index is not in its dictionary"));
                 }
                 indexes.push((index, len));
@@ -279,7 +279,7 @@ fn read_levels(
         let is_present = level == 1;
         value_count += if is_present { len } else { 0 };
         match present.last_mut() {
-            Some((last, known)) if *last == is_present => *known += len,
+            Some((last, run_len)) if *last == is_present => *run_len += len,
             _ => present.push((is_present, len)),
         }
         Ok(())
@@ -379,7 +379,7 @@ fn read_texts(body: &mut Cursor<'_>, count: usize) -> Result<Vec<String>, Damage
 /// Inserts rows without a value between the runs of indexes.
 fn interleave(present: &[(bool, usize)], indexes: &[(u32, usize)], runs: &mut Vec<(Option<u32>, usize)>) {
     let mut push = |index: Option<u32>, len: usize| match runs.last_mut() {
-        Some((last, known)) if *last == index => *known += len,
+        Some((last, run_len)) if *last == index => *run_len += len,
         _ => runs.push((index, len)),
     };
     let mut indexes = indexes.iter().copied();

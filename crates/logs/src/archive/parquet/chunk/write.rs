@@ -242,7 +242,7 @@ fn push_levels(out: &mut Vec<u8>, present: &[(bool, usize)]) {
     let mut merged: Vec<(u32, usize)> = Vec::new();
     for &(is_present, len) in present {
         match merged.last_mut() {
-            Some((level, known)) if *level == u32::from(is_present) => *known += len,
+            Some((level, run_len)) if *level == u32::from(is_present) => *run_len += len,
             _ => merged.push((u32::from(is_present), len)),
         }
     }
