@@ -1,5 +1,5 @@
 //! Checks that the decoders of the agents' protocol must pass for any bytes. They also run as a plain test
-//! (crates/remote/tests/protocol/hostile.rs).
+//! (crates/remote/tests/protocol/invalid_messages.rs).
 
 #![allow(unreachable_pub, reason = "this module is part of a fuzz target and of a test")]
 

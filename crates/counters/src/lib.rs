@@ -40,4 +40,6 @@ pub use statistics::{
     RunBuffers, RunTimes, SampleTimes, Series, Statistics, Summary,
 };
 pub use status::Status;
-pub use tachograph_schema::{Class, CounterType, Formula, IgnorePoison, Size, Subtype, Suffix, TimeBase};
+pub use tachograph_schema::{
+    Class, CounterType, Formula, IgnorePoison, Size, Subtype, Suffix, TimeBase, io_error_text,
+};

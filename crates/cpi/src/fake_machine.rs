@@ -118,9 +118,15 @@ impl FakeMachine {
     }
 }
 
-/// Replaces the real machine by a fake one with this number of processors.
-#[cfg(feature = "made-machine")]
-pub(crate) fn install(processors: u32) {
+/// Replaces the machine by a fake one with this number of processors, for all instances that the process creates after this
+/// call. For tests of crates that use this one.
+///
+/// Each reading (by [`Cpi::new`](crate::Cpi::new), `start`, `get`) is one step of time. In each step the clock advances by
+/// 1,000,000 ticks and 1 ms; processor `c` executes 400,000 + 1,000 c instructions in 600,000 + 1,000 c core cycles and
+/// 1,000,000 elapsed cycles, and is busy for 50 + c mod 50 of 100 ticks; the thread, whose id is 4242, executes 300,000
+/// instructions in 450,000 cycles (reference and core).
+#[cfg(feature = "fake-machine")]
+pub fn install_fake_machine(processors: u32) {
     let fake = FakeMachine::new(processors);
     fake.state().file_limit = u64::MAX;
     crate::kernel::set_machine(std::sync::Arc::new(fake));

@@ -33,12 +33,12 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     fn map(&self, counter: BorrowedFd<'_>) -> Option<UserPage>;
 
     /// Marks the start of an instance's reading. See [`begin_reading`].
-    #[cfg(any(test, feature = "made-machine"))]
+    #[cfg(any(test, feature = "fake-machine"))]
     fn begin_reading(&self) {}
 
     /// The clock of intervals. See [`clock_ticks`].
     #[cfg_attr(
-        not(any(test, feature = "made-machine")),
+        not(any(test, feature = "fake-machine")),
         expect(dead_code, reason = "real machines read the clock directly")
     )]
     fn clock_ticks(&self) -> u64;
@@ -260,16 +260,16 @@ impl Kernel for Linux {
 /// Announces a reading to a fake machine. A real one does not need this, and would count the call.
 #[inline]
 pub(crate) fn begin_reading(_kernel: &dyn Kernel) {
-    #[cfg(any(test, feature = "made-machine"))]
+    #[cfg(any(test, feature = "fake-machine"))]
     _kernel.begin_reading();
 }
 
 /// The machine's clock; inlined and without dispatch on a real machine, because it is read next to the region.
 #[inline]
 pub(crate) fn clock_ticks(_kernel: &dyn Kernel) -> u64 {
-    #[cfg(any(test, feature = "made-machine"))]
+    #[cfg(any(test, feature = "fake-machine"))]
     return _kernel.clock_ticks();
-    #[cfg(not(any(test, feature = "made-machine")))]
+    #[cfg(not(any(test, feature = "fake-machine")))]
     user_read::clock_ticks()
 }
 
@@ -295,7 +295,7 @@ pub(crate) fn machine() -> Arc<dyn Kernel> {
 }
 
 /// Replaces the machine.
-#[cfg(feature = "made-machine")]
+#[cfg(feature = "fake-machine")]
 pub(crate) fn set_machine(kernel: Arc<dyn Kernel>) {
     *MACHINE.lock().ignore_poison() = Some(kernel);
 }

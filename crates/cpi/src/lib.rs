@@ -25,7 +25,7 @@ mod data;
 mod describe;
 mod error;
 mod event;
-#[cfg(any(test, feature = "made-machine"))]
+#[cfg(any(test, feature = "fake-machine"))]
 mod fake_machine;
 mod group;
 mod instance;
@@ -42,30 +42,17 @@ mod user_read;
 
 pub use data::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "fake-machine")]
+pub use fake_machine::install_fake_machine;
 pub use instance::{Cpi, Events, Options};
 pub use mode::Mode;
 pub use process::ProcessCpi;
 
-/// A fake machine, for tests of this crate's users.
-#[cfg(feature = "made-machine")]
-pub mod made {
-    /// Replaces the machine by a fake one with this number of processors, for all instances that the process creates
-    /// after this call.
-    ///
-    /// Each reading (by [`Cpi::new`](crate::Cpi::new), `start`, `get`) is one step of time. In each step the clock
-    /// advances by 1,000,000 ticks and 1 ms; processor `c` executes 400,000 + 1,000 c instructions in 600,000 + 1,000 c
-    /// core cycles and 1,000,000 elapsed cycles, and is busy for 50 + c mod 50 of 100 ticks; the thread, whose id is
-    /// 4242, executes 300,000 instructions in 450,000 cycles (reference and core).
-    pub fn install(processors: u32) {
-        crate::fake_machine::install(processors);
-    }
-}
-
 /// The clock of intervals and of the trace: ticks of the time stamp counter on x86-64, of the generic timer's virtual count
 /// on arm64, nanoseconds of CLOCK_MONOTONIC elsewhere.
 pub fn clock_ticks() -> u64 {
-    #[cfg(any(test, feature = "made-machine"))]
+    #[cfg(any(test, feature = "fake-machine"))]
     return kernel::clock_ticks(&*kernel::machine());
-    #[cfg(not(any(test, feature = "made-machine")))]
+    #[cfg(not(any(test, feature = "fake-machine")))]
     user_read::clock_ticks()
 }

@@ -1,5 +1,5 @@
 //! `Processor CPI` on a fake machine with exactly known counts.
-#![cfg(feature = "made-machine")]
+#![cfg(feature = "fake-machine")]
 
 use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,7 +11,7 @@ use tachograph_counters::{
     Statistics,
 };
 use tachograph_cpi::counters::provider;
-use tachograph_cpi::made;
+use tachograph_cpi::install_fake_machine;
 use tachograph_perflib::block::{Content, Identifier, decode};
 use tachograph_perflib::{Clock, FREQUENCY, Provider, Query, Registry, Rows, Timestamps};
 use tachograph_system::Roots;
@@ -26,7 +26,7 @@ const MEMBERS: [&[u64]; 7] = [&[0, 2, 1, 3], &[0, 2], &[0], &[2], &[1, 3], &[1],
 fn fake_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().ignore_poison();
-    made::install(PROCESSORS as u32);
+    install_fake_machine(PROCESSORS as u32);
     let folder = tempfile::tempdir().expect("a folder");
     let roots = Roots {
         root: folder.path().to_owned(),
@@ -171,7 +171,7 @@ fn averages_are_ratios_of_sums() {
 #[test]
 fn queries_and_raw_data_blocks_have_the_values() {
     let (_guard, _folder, provider) = fake_machine();
-    let mut registry = Registry::new("MADE", Clock::of_this_machine());
+    let mut registry = Registry::new("FAKE", Clock::of_this_machine());
     registry.register(provider).expect("a valid registration");
     let set = registry.enumerate().next().expect("the set");
     let registry = Arc::new(registry);

@@ -1,12 +1,12 @@
 //! Collecting `Processor CPI` does not allocate once the counters are open. A separate test program, because it counts
 //! allocations.
-#![cfg(feature = "made-machine")]
+#![cfg(feature = "fake-machine")]
 
 use std::sync::Arc;
 
 use peak_alloc::PeakAlloc;
 use tachograph_cpi::counters::provider;
-use tachograph_cpi::made;
+use tachograph_cpi::install_fake_machine;
 use tachograph_perflib::{Clock, Rows};
 use tachograph_system::Roots;
 
@@ -15,7 +15,7 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 
 #[test]
 fn collecting_allocates_nothing_after_the_second_sample() {
-    made::install(64);
+    install_fake_machine(64);
     let clock = Clock::of_this_machine();
     let mut provider = provider(&Roots::of_this_machine()).expect("the fake machine has counters");
     let mut rows = Rows::unfiltered(Arc::clone(provider.info()));

@@ -47,7 +47,7 @@ pub use write::{ArchiveOptions, ArchiveWriter, is_full_file};
 pub const ARCHIVE_VERSION: u64 = 2;
 
 /// The first version of the layout that is read.
-const FIRST_VERSION: u64 = 1;
+const MIN_ARCHIVE_VERSION: u64 = 1;
 
 /// Maximum number of rows of a row group.
 const MAX_ROWS: usize = 4 << 20;
@@ -63,6 +63,6 @@ const PAGE_ROWS: usize = 1 << 17;
 struct Damage(&'static str);
 
 /// Whether bytes have this checksum. Always true when fuzzing, because a fuzzer cannot guess checksums.
-fn has_checksum(bytes: &[u8], crc: u32) -> bool {
+fn matches_checksum(bytes: &[u8], crc: u32) -> bool {
     cfg!(fuzzing) || crc32fast::hash(bytes) == crc
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tachograph_counters::io_error_text;
+
 use crate::Problem;
 use crate::budget::OverBudget;
 
@@ -23,22 +25,6 @@ enum Kind {
     Corrupt(Problem),
     Unsupported(Cow<'static, str>),
     OverBudget(OverBudget),
-}
-
-/// The message of an I/O error, without the error number that [`io::Error`] appends to the operating system's
-/// messages.
-///
-/// ```
-/// let error = std::io::Error::from_raw_os_error(2);
-/// assert_eq!(tachograph_logs::io_error_text(&error), "No such file or directory");
-/// ```
-pub fn io_error_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    let number = error.raw_os_error().map(|number| format!(" (os error {number})"));
-    match number.and_then(|number| text.strip_suffix(&number)) {
-        Some(text) => text.to_owned(),
-        None => text,
-    }
 }
 
 impl LogError {

@@ -27,12 +27,12 @@ use tachograph_counters::set::{Counter, CounterSet};
 use tachograph_counters::time_zone::TimeZone;
 
 pub use budget::{Budget, OverBudget, Reservation};
-pub use error::{LogError, io_error_text};
+pub use error::LogError;
 pub use length::SetLength;
 pub use mark::Mark;
 pub use options::{Grouping, ReadOptions};
 pub use problem::Problems;
-pub use tachograph_counters::Problem;
+pub use tachograph_counters::{Problem, io_error_text};
 pub use text::TextEncoding;
 pub use text::number::Digits;
 

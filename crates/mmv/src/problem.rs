@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::io::Errno;
+use tachograph_counters::io_error_text;
 use tachograph_perflib::{ErrorCode, Failure};
 
 use super::error::LayoutError;
@@ -76,10 +77,7 @@ impl std::error::Error for Problem {}
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System(error) => {
-                let text = std::io::Error::from(*error).to_string();
-                f.write_str(text.split(" (os error").next().unwrap_or_default())
-            }
+            Self::System(error) => f.write_str(&io_error_text(&(*error).into())),
             Self::NotRegular(kind) => write!(f, "{kind}, not a regular file"),
             Self::TooLong(bytes) => write!(f, "{bytes} bytes; at most {MAX_FILE_BYTES} are read"),
             Self::TooShort(bytes) => write!(f, "{bytes} bytes, fewer than the header of an MMV file"),

@@ -60,7 +60,7 @@ fn machine(ids: &Arc<Mutex<Vec<u32>>>) -> Arc<Registry> {
         let ticks = ticks.fetch_add(FREQUENCY, Ordering::SeqCst) + FREQUENCY;
         (ticks, FileTime(133_000_000_000_000_000 + ticks))
     });
-    let mut registry = Registry::new("MADE", clock);
+    let mut registry = Registry::new("FAKE", clock);
     for (guid, set) in [(1, "Process"), (2, "Thread Pool")] {
         let mut info = CounterSetInfo::new(set, Guid::from_u128(guid), InstanceType::Multiple);
         let counters = COUNTERS.iter().enumerate();

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_sample_counts_values_groups_and_new_lists() {
-        let set = Arc::new(CounterSet::new("MADE", "Set", Extent::Columns));
+        let set = Arc::new(CounterSet::new("FAKE", "Set", Extent::Columns));
         let list = || -> Instances {
             (0..10).map(|id| Arc::new(Instance::new(None, &format!("i{id}"), 0))).collect()
         };
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn large_buffers_are_not_reused_for_small_samples() {
-        let set = Arc::new(CounterSet::new("MADE", "Set", Extent::Columns));
+        let set = Arc::new(CounterSet::new("FAKE", "Set", Extent::Columns));
         let sample = |values: usize, capacity: usize| {
             let mut group = Group::new(Arc::clone(&set));
             group.values = Vec::with_capacity(capacity);

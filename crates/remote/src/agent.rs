@@ -56,6 +56,19 @@ pub enum AgentError {
     Failed(ErrorCode),
 }
 
+impl AgentError {
+    /// The HTTP status of the response (docs/remote.md).
+    pub fn http_status(&self) -> u16 {
+        match self {
+            Self::Message(_) => 400,
+            Self::NoQuery => 404,
+            Self::Limit(_) => 429,
+            Self::Failed(_) => 500,
+            Self::Busy => 503,
+        }
+    }
+}
+
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

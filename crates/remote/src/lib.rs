@@ -22,7 +22,6 @@ pub mod frame;
 pub mod limits;
 mod machines;
 pub mod message;
-mod os_error;
 mod secret_file;
 mod token;
 mod wire;

@@ -7,8 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustls::pki_types::pem;
-
-use crate::os_error::os_error_text;
+use tachograph_counters::io_error_text;
 
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -42,7 +41,7 @@ impl fmt::Display for SecretFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.reason {
-            Reason::Io(error) => write!(f, "{path}: {}", os_error_text(error)),
+            Reason::Io(error) => write!(f, "{path}: {}", io_error_text(error)),
             Reason::Folder => write!(f, "{path}: is a folder; a file is required"),
             Reason::Exposed => {
                 write!(f, "{path}: other users can read or write this file; run 'chmod g-w,o-rw' on it")

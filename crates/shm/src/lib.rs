@@ -44,7 +44,7 @@ pub use encoding::{decode as decode_description, encode as encode_description};
 #[cfg(not(loom))]
 pub use instance::{CellLocation, Instance, Reading};
 #[cfg(not(loom))]
-pub use problem::{OpenError, Problem, WriteError, io_error_text};
+pub use problem::{OpenError, Problem, WriteError};
 #[cfg(not(loom))]
 pub use reader::SetReader;
 #[cfg(not(loom))]
@@ -52,7 +52,7 @@ pub use slots::{Line, Lines, Slot};
 #[cfg(not(loom))]
 pub use tachograph_schema::{
     Aggregate, Attributes, CellKind, CounterInfo, CounterSetInfo, CounterType, Guid, GuidError, IgnorePoison,
-    InstanceType, naming,
+    InstanceType, io_error_text, naming,
 };
 #[cfg(not(loom))]
 pub use tachograph_schema::{

@@ -4,11 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The message of an I/O error, without the error number that the standard library appends.
-pub fn io_error_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
-}
+use tachograph_schema::io_error_text;
 
 /// Why a file is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]

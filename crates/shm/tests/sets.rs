@@ -242,7 +242,7 @@ fn planted_files_are_rejected() {
 fn unsuitable_folders_are_rejected() {
     use std::os::unix::fs::PermissionsExt;
     let parent = tempfile::tempdir().expect("a folder");
-    let folder = parent.path().join("made");
+    let folder = parent.path().join("new");
     let create = || SetFile::create(description(InstanceKind::Multiple), &options(&folder));
     drop(create().expect("the folder is created"));
     let mode = std::fs::metadata(&folder).expect("the folder").permissions().mode();

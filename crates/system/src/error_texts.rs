@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 
+use tachograph_counters::io_error_text;
 use tachograph_perflib::{ErrorCode, Failure};
 
 /// The texts of a source's errors, by error number, kept so that a repeated error allocates nothing.
@@ -44,8 +45,7 @@ impl LastReason {
 
 /// `what` and the text of an error, without the error number.
 pub(crate) fn error_text(what: impl Display, error: &io::Error) -> String {
-    let text = error.to_string();
-    format!("{what}: {}", text.split(" (os error").next().unwrap_or_default())
+    format!("{what}: {}", io_error_text(error))
 }
 
 /// The failure of a counter set whose source cannot be read.

@@ -443,7 +443,7 @@ mod tests {
 
     impl Source for Samples {
         fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-            let mut set = CounterSet::new("MADE", "Set", Extent::Row);
+            let mut set = CounterSet::new("FAKE", "Set", Extent::Row);
             set.counters.push(Counter::new("Number", CounterType::RAWCOUNT, 10_000_000));
             let mut group = Group::new(Arc::new(set));
             group.instances = [Arc::new(Instance::new(None, "", 0))].into_iter().collect();

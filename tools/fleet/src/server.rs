@@ -139,10 +139,6 @@ fn answer(agent: &Agent, request: &Request) -> (u16, Vec<u8>) {
     };
     match outcome {
         Ok(body) => (200, body),
-        Err(AgentError::NoQuery) => (404, Vec::new()),
-        Err(AgentError::Message(error)) => (400, error.to_string().into_bytes()),
-        Err(AgentError::Limit(limit)) => (429, limit.as_bytes().to_vec()),
-        Err(AgentError::Busy) => (503, Vec::new()),
-        Err(AgentError::Failed(code)) => (500, code.to_string().into_bytes()),
+        Err(error) => (error.http_status(), error.to_string().into_bytes()),
     }
 }

@@ -13,6 +13,6 @@ use std::ffi::c_int;
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "names of the C interface")]
 pub extern "C" fn TachoUseFakeMachine(processors: u32) -> c_int {
-    tachograph_cpi::made::install(processors);
+    tachograph_cpi::install_fake_machine(processors);
     0
 }

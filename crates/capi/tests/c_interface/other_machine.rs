@@ -116,21 +116,22 @@ fn answer(agent: &Agent, stream: &TcpStream, collections_left: &AtomicI64) {
         let first: Vec<&str> = lines[0].split(' ').collect();
         let path: Vec<&str> = first[1].split('/').skip(3).collect();
         let id = |text: &str| u64::from_str_radix(text, 16).expect("an id");
+        let status = |error: AgentError| error.http_status();
         let outcome = match (first[0], &path[..]) {
             _ if !is_allowed => Err(401),
-            ("GET", []) => status_of_error(agent.greet(&client)),
-            ("GET", ["sets"]) => status_of_error(agent.sets(&client)),
-            ("POST", ["instances"]) => status_of_error(agent.instances(&client, &request)),
-            ("POST", ["queries"]) => status_of_error(agent.open(&client, &request)),
+            ("GET", []) => agent.greet(&client).map_err(status),
+            ("GET", ["sets"]) => agent.sets(&client).map_err(status),
+            ("POST", ["instances"]) => agent.instances(&client, &request).map_err(status),
+            ("POST", ["queries"]) => agent.open(&client, &request).map_err(status),
             ("POST", ["queries", query, "collect"]) => {
                 if collections_left.load(Ordering::SeqCst) == 0 {
                     return;
                 }
                 collections_left.fetch_sub(1, Ordering::SeqCst);
-                status_of_error(agent.collect(&client, id(query), &request))
+                agent.collect(&client, id(query), &request).map_err(status)
             }
             ("DELETE", ["queries", query]) => {
-                status_of_error(agent.close(&client, id(query)).map(|()| Vec::new()))
+                agent.close(&client, id(query)).map(|()| Vec::new()).map_err(status)
             }
             other => panic!("{other:?}"),
         };
@@ -141,17 +142,6 @@ fn answer(agent: &Agent, stream: &TcpStream, collections_left: &AtomicI64) {
             return;
         }
     }
-}
-
-/// Replaces an error with its HTTP status.
-fn status_of_error(outcome: Result<Vec<u8>, AgentError>) -> Result<Vec<u8>, u16> {
-    outcome.map_err(|error| match error {
-        AgentError::Message(_) => 400,
-        AgentError::NoQuery => 404,
-        AgentError::Busy => 503,
-        AgentError::Limit(_) => 429,
-        AgentError::Failed(_) => 500,
-    })
 }
 
 /// A folder of settings with this machines.toml.

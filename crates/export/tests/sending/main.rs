@@ -118,7 +118,7 @@ fn remote_write_sends_the_values_of_metrics() {
         let [found] = &found[..] else { panic!("{name}: {found:?}") };
         assert_eq!(
             found.labels,
-            [label("__name__", name), label("instance", "MADE"), label("job", "shop"), label("name", "web")]
+            [label("__name__", name), label("instance", "FAKE"), label("job", "shop"), label("name", "web")]
         );
         assert_eq!(found.samples, [(1_700_000_001_000, value)]);
     }

@@ -1,4 +1,4 @@
-//! A block: the samples of one row group, collected until it is written.
+//! Blocks. A block has the samples of one row group, and collects them until the row group is written.
 
 mod history;
 mod rows;
@@ -27,46 +27,46 @@ const MANY_INSTANCES: usize = 32;
 pub(super) struct BlockBuilder {
     samples: Vec<SampleHead>,
     /// The distinct lists of slots. Each sample refers to the list with the slots of its groups.
-    lists: Vec<Vec<u32>>,
+    slot_lists: Vec<Vec<u32>>,
     /// One slot per description, or several if a sample has several groups with the same description.
     slots: Vec<SlotBuilder>,
     /// The instances of the slots.
     histories: Vec<SharedHistory>,
     /// The index of each slot's group in the current sample.
-    group_of: Vec<Option<usize>>,
+    group_by_slot: Vec<Option<usize>>,
     /// The descriptions of the last sample's groups, in the order of the groups.
     last_sets: Vec<Arc<CounterSet>>,
     /// The slot of each of `last_sets`.
-    last_list: Vec<u32>,
-    values: usize,
+    last_slots: Vec<u32>,
+    value_count: usize,
     /// The number of groups in all samples.
-    heads: usize,
+    group_count: usize,
 }
 
-/// A history, and the state with which the slots that share it are chosen.
+/// A history that slots share. The other fields are used while the histories of a sample's slots are chosen.
 struct SharedHistory {
     history: InstanceHistory,
     /// The first slot of the history in the current sample.
     first_slot: Option<usize>,
-    /// The copy of the history that was made last for slots that differ from `first_slot` in the current sample.
-    split: Option<usize>,
+    /// The last copy of the history. Slots that differ from `first_slot` in the current sample use it.
+    latest_copy: Option<usize>,
 }
 
 impl SharedHistory {
     fn new(history: InstanceHistory) -> Self {
-        Self { history, first_slot: None, split: None }
+        Self { history, first_slot: None, latest_copy: None }
     }
 }
 
 impl BlockBuilder {
     /// The number of values.
-    pub(super) fn len(&self) -> usize {
-        self.values
+    pub(super) fn value_count(&self) -> usize {
+        self.value_count
     }
 
     /// The number of groups in all samples.
-    pub(super) fn heads(&self) -> usize {
-        self.heads
+    pub(super) fn group_count(&self) -> usize {
+        self.group_count
     }
 
     /// The samples.
@@ -76,7 +76,7 @@ impl BlockBuilder {
 
     /// Whether a sample is later than the last one of the block by at least a microsecond, so that times in the column
     /// `time` are unique and ascending.
-    pub(super) fn accepts(&self, sample: &Sample) -> bool {
+    pub(super) fn is_later_than_last(&self, sample: &Sample) -> bool {
         self.samples.last().is_none_or(|last| microseconds(last.at.utc.0) < microseconds(sample.at.utc.0))
     }
 
@@ -87,13 +87,13 @@ impl BlockBuilder {
             && self.last_sets.iter().zip(sets()).all(|(one, other)| Arc::ptr_eq(one, other));
         if !is_same {
             self.last_sets = sets().cloned().collect();
-            self.last_list = self.slots_of(descriptions);
+            self.last_slots = self.assign_slots(descriptions);
         }
-        let list = self.lists.iter().position(|list| *list == self.last_list).unwrap_or_else(|| {
-            self.lists.push(self.last_list.clone());
-            self.lists.len() - 1
+        let list = self.slot_lists.iter().position(|list| *list == self.last_slots).unwrap_or_else(|| {
+            self.slot_lists.push(self.last_slots.clone());
+            self.slot_lists.len() - 1
         });
-        self.heads += groups.len();
+        self.group_count += groups.len();
         let index = self.samples.len() as u32;
         self.samples.push(SampleHead {
             at: sample.at,
@@ -102,32 +102,32 @@ impl BlockBuilder {
             boot_time: sample.boot_time,
             list: list as u32,
         });
-        self.group_of.clear();
-        self.group_of.resize(self.slots.len(), None);
-        for (slot, &group) in self.last_list.iter().zip(groups) {
-            self.group_of[*slot as usize] = Some(group);
+        self.group_by_slot.clear();
+        self.group_by_slot.resize(self.slots.len(), None);
+        for (slot, &group) in self.last_slots.iter().zip(groups) {
+            self.group_by_slot[*slot as usize] = Some(group);
         }
         self.choose_histories(sample);
         for shared in &mut self.histories {
             let Some(slot) = shared.first_slot.take() else { continue };
-            let group = self.group_of[slot].map(|group| &sample.groups[group]);
+            let group = self.group_by_slot[slot].map(|group| &sample.groups[group]);
             let presence = Presence::new(group, self.slots[slot].width(), sample);
             shared.history.push(presence, index, sample.log);
-            shared.split = None;
+            shared.latest_copy = None;
         }
-        for (slot, group) in self.slots.iter_mut().zip(&self.group_of) {
+        for (slot, group) in self.slots.iter_mut().zip(&self.group_by_slot) {
             let Some(group) = group.map(|group| &sample.groups[group]) else { continue };
             slot.push(group, Presence::new(Some(group), slot.width(), sample).values(slot.width()));
-            self.values += if group.is_present() { group.values.len() } else { 0 };
+            self.value_count += if group.is_present() { group.values.len() } else { 0 };
         }
     }
 
     /// Chooses the history of each slot: a slot that differs from the other slots of its history in this sample gets a history
     /// of its own.
     fn choose_histories(&mut self, sample: &Sample) {
-        let Self { slots, histories, group_of, .. } = self;
+        let Self { slots, histories, group_by_slot, .. } = self;
         let presence = |slots: &[SlotBuilder], slot: usize| {
-            let group = group_of[slot].map(|group| &sample.groups[group]);
+            let group = group_by_slot[slot].map(|group| &sample.groups[group]);
             Presence::new(group, slots[slot].width(), sample)
         };
         let mut last_history = None;
@@ -143,13 +143,13 @@ impl BlockBuilder {
                 slots[first].set.has_instances == has_instances
                     && presence(slots, first).is_same(&presence(slots, slot))
             };
-            let split = histories[chosen].split;
+            let latest_copy = histories[chosen].latest_copy;
             if histories[chosen].first_slot.is_some_and(|first| !is_same(first)) {
-                chosen = split
-                    .filter(|&split| histories[split].first_slot.is_some_and(is_same))
+                chosen = latest_copy
+                    .filter(|&copy| histories[copy].first_slot.is_some_and(is_same))
                     .unwrap_or_else(|| {
                         histories.push(SharedHistory::new(histories[chosen].history.clone()));
-                        histories[chosen].split = Some(histories.len() - 1);
+                        histories[chosen].latest_copy = Some(histories.len() - 1);
                         histories.len() - 1
                     });
             }
@@ -160,14 +160,14 @@ impl BlockBuilder {
     }
 
     /// The slot of each of `last_sets`.
-    fn slots_of(&mut self, descriptions: &mut Descriptions) -> Vec<u32> {
+    fn assign_slots(&mut self, descriptions: &mut Descriptions) -> Vec<u32> {
         let set_indexes: Vec<u32> = self.last_sets.iter().map(|set| descriptions.index_of(set)).collect();
         let mut list: Vec<u32> = Vec::new();
         let mut by_set: HashMap<u32, Vec<u32>> = HashMap::new();
-        for (slot, known) in self.slots.iter_mut().enumerate() {
-            known.set_index = known.set_index.or_else(|| descriptions.find(&known.set));
-            if let Some(set_index) = known.set_index {
-                by_set.entry(set_index).or_default().push(slot as u32);
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            slot.set_index = slot.set_index.or_else(|| descriptions.find(&slot.set));
+            if let Some(set_index) = slot.set_index {
+                by_set.entry(set_index).or_default().push(index as u32);
             }
         }
         let mut used: HashMap<u32, usize> = HashMap::new();
@@ -191,16 +191,16 @@ impl BlockBuilder {
         for slot in &mut self.slots {
             slot.set_instances(slot.history.map_or(0, |history| self.histories[history].history.len()));
         }
-        let (instances, sections) = self.sections();
+        let (instances, sections) = self.build_sections();
         let time = |head: &SampleHead| BlockTime {
             time: microseconds(head.at.utc.0),
             is_baseline: head.is_baseline,
         };
         let times: Vec<_> = self.samples.iter().map(time).collect();
-        rows.reset(self.values);
+        rows.reset(self.value_count);
         let mut series = Series::default();
         // The history and the instance of `series`.
-        let mut found = None;
+        let mut current = None;
         for section in &sections {
             for_each_series(
                 section,
@@ -209,7 +209,7 @@ impl BlockBuilder {
                     let slot = &mut self.slots[slot];
                     let Some(index) = slot.history else { return };
                     let history = &mut self.histories[index].history;
-                    if found.replace((index, instance)) != Some((index, instance)) {
+                    if current.replace((index, instance)) != Some((index, instance)) {
                         history.find_rows(instance, &times, &mut series);
                     }
                     slot.push_rows(column, history, &series, rows);
@@ -219,21 +219,23 @@ impl BlockBuilder {
         let is_kept: Vec<bool> =
             self.slots.iter().map(|slot| slot.has_groups() || self.has_series(slot)).collect();
         let table = self.take_table(instances, sections);
-        self.forget_ended(&is_kept);
-        self.values = 0;
-        self.heads = 0;
+        self.remove_ended_slots(&is_kept);
+        self.value_count = 0;
+        self.group_count = 0;
         table
     }
 
     /// Removes the samples and returns their table, which contains only the slots with a group.
     fn take_table(&mut self, instances: Vec<Vec<InstanceRuns>>, mut sections: Vec<Section>) -> SampleTable {
-        let index_of = new_indexes(self.slots.iter().map(SlotBuilder::has_groups));
+        let index_of = indexes_after_removal(self.slots.iter().map(SlotBuilder::has_groups));
         let renumber = |slot: &mut u32| *slot = index_of[*slot as usize];
-        let mut lists = std::mem::take(&mut self.lists);
+        let mut lists = std::mem::take(&mut self.slot_lists);
         lists.iter_mut().flatten().for_each(renumber);
         sections.iter_mut().flat_map(|section| &mut section.columns).for_each(|(slot, _)| renumber(slot));
-        let kept: Vec<_> = self.histories.iter_mut().map(|shared| shared.history.take()).collect();
-        let take = |slot: &mut SlotBuilder| slot.take(slot.history.map_or(&[][..], |history| &kept[history]));
+        let kept_instances: Vec<_> = self.histories.iter_mut().map(|shared| shared.history.take()).collect();
+        let take = |slot: &mut SlotBuilder| {
+            slot.take(slot.history.map_or(&[][..], |history| &kept_instances[history]))
+        };
         SampleTable {
             chunks: Vec::new(),
             samples: std::mem::take(&mut self.samples),
@@ -248,7 +250,7 @@ impl BlockBuilder {
     pub(super) fn begin_file(&mut self) {
         self.slots.iter_mut().for_each(|slot| slot.set_index = None);
         self.last_sets.clear();
-        self.last_list.clear();
+        self.last_slots.clear();
     }
 
     /// Whether the next group of a slot can continue the series of a block that was taken.
@@ -257,24 +259,25 @@ impl BlockBuilder {
     }
 
     /// Removes the slots whose series no later block can continue.
-    fn forget_ended(&mut self, is_kept: &[bool]) {
-        let index_of = new_indexes(is_kept.iter().copied());
-        let mut kept = is_kept.iter();
-        self.slots.retain(|_| kept.next().copied().unwrap_or_default());
+    fn remove_ended_slots(&mut self, is_kept: &[bool]) {
+        let index_of = indexes_after_removal(is_kept.iter().copied());
+        let mut is_slot_kept = is_kept.iter();
+        self.slots.retain(|_| is_slot_kept.next().copied().unwrap_or_default());
         let mut is_used = vec![false; self.histories.len()];
         self.slots.iter().filter_map(|slot| slot.history).for_each(|history| is_used[history] = true);
-        let history_of = new_indexes(is_used.iter().copied());
-        let mut used = is_used.iter();
-        self.histories.retain(|_| used.next().copied().unwrap_or_default());
+        let history_of = indexes_after_removal(is_used.iter().copied());
+        let mut is_history_used = is_used.iter();
+        self.histories.retain(|_| is_history_used.next().copied().unwrap_or_default());
         for slot in &mut self.slots {
             slot.history = slot.history.map(|history| history_of[history] as usize);
         }
-        self.last_list.iter_mut().for_each(|slot| *slot = index_of[*slot as usize]);
+        self.last_slots.iter_mut().for_each(|slot| *slot = index_of[*slot as usize]);
     }
 
-    fn sections(&self) -> (Vec<Vec<InstanceRuns>>, Vec<Section>) {
+    /// The distinct lists of instances, and a section for each set and list of instances, sorted by the set's name.
+    fn build_sections(&self) -> (Vec<Vec<InstanceRuns>>, Vec<Section>) {
         let mut instances: Vec<Vec<InstanceRuns>> = Vec::new();
-        let mut known: HashMap<Vec<InstanceRuns>, u32> = HashMap::new();
+        let mut index_of_instances: HashMap<Vec<InstanceRuns>, u32> = HashMap::new();
         // One section per set and list of instances, in the order of the groups.
         let mut sections: Vec<(&str, Section)> = Vec::new();
         let mut by_key: HashMap<(&str, u32), usize> = HashMap::new();
@@ -285,7 +288,7 @@ impl BlockBuilder {
             let table = *tables[history].get_or_insert_with(|| {
                 let next = instances.len() as u32;
                 let runs = self.histories[history].history.instance_runs();
-                *known.entry(runs).or_insert_with_key(|runs| {
+                *index_of_instances.entry(runs).or_insert_with_key(|runs| {
                     instances.push(runs.clone());
                     next
                 })
@@ -309,11 +312,11 @@ impl BlockBuilder {
     }
 }
 
-/// The new index of each slot after only some of the slots were kept. A removed slot has the new index of the next kept
-/// one.
-fn new_indexes(is_kept: impl Iterator<Item = bool>) -> Vec<u32> {
-    let mut kept = 0;
-    is_kept.map(|is_kept| (kept, kept += u32::from(is_kept)).0).collect()
+/// The index of each element after the elements that are not kept were removed. A removed element has the index of the next
+/// one that is kept.
+fn indexes_after_removal(is_kept: impl Iterator<Item = bool>) -> Vec<u32> {
+    let mut kept_elements = 0;
+    is_kept.map(|is_kept| (kept_elements, kept_elements += u32::from(is_kept)).0).collect()
 }
 
 /// Calls `each` with slot, column and instance of each series of a section, in the order in which rows are stored.

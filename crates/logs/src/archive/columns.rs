@@ -44,7 +44,7 @@ pub(super) const COLUMNS: [Column; 16] = {
 };
 
 /// The indexes of columns in [`COLUMNS`].
-pub(super) mod at {
+pub(super) mod column_index {
     pub(in super::super) const SET: usize = 0;
     pub(in super::super) const COUNTER: usize = 1;
     pub(in super::super) const PARENT: usize = 2;

@@ -125,7 +125,7 @@ pub(super) fn not_an_archive(folder: &Path) -> LogError {
 /// Whether the folder of a machine or a date has complete files or open segments.
 fn has_files(machine: &Path) -> Result<bool, LogError> {
     for date in date_folders(machine)? {
-        if entries_if_any(&date)?.iter().any(|path| is_archive_file(path)) {
+        if entries_or_none(&date)?.iter().any(|path| is_archive_file(path)) {
             return Ok(true);
         }
     }
@@ -155,16 +155,16 @@ pub fn date_folders(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
 ///
 /// When a folder cannot be read, a file is damaged, or files overlap in time.
 pub fn complete_files(machine: &Path) -> Result<Vec<FileSpan>, LogError> {
-    let mut before = list_files(machine)?;
+    let mut previous = list_files(machine)?;
     for _ in 0..MAX_LISTINGS {
-        let now = list_files(machine)?;
-        if now != before {
-            before = now;
+        let current = list_files(machine)?;
+        if current != previous {
+            previous = current;
             continue;
         }
-        match in_order(now, span_of_footer) {
+        match in_order(current, span_from_footer) {
             // A file was removed meanwhile.
-            Err(error) if error.is_not_found() => before = list_files(machine)?,
+            Err(error) if error.is_not_found() => previous = list_files(machine)?,
             outcome => return outcome,
         }
     }
@@ -174,13 +174,13 @@ pub fn complete_files(machine: &Path) -> Result<Vec<FileSpan>, LogError> {
 fn list_files(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
     let mut files = Vec::new();
     for date in date_folders(machine)? {
-        files.extend(entries_if_any(&date)?.into_iter().filter(|path| is_archive_file(path)));
+        files.extend(entries_or_none(&date)?.into_iter().filter(|path| is_archive_file(path)));
     }
     Ok(files)
 }
 
 /// The entries of a folder, sorted by name; none if it was removed meanwhile.
-fn entries_if_any(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
+fn entries_or_none(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
     match entries(folder) {
         Err(error) if error.is_not_found() => Ok(Vec::new()),
         outcome => outcome,
@@ -231,31 +231,31 @@ pub fn in_order(
     files: Vec<PathBuf>,
     times_of: impl Fn(&Path) -> Result<TimeSpan, LogError>,
 ) -> Result<Vec<FileSpan>, LogError> {
-    let mut timed: Vec<(TimeSpan, PathBuf)> = Vec::with_capacity(files.len());
+    let mut spans: Vec<(TimeSpan, PathBuf)> = Vec::with_capacity(files.len());
     for path in files {
-        let span = span_of_name(&path).map_or_else(|| times_of(&path), Ok)?;
-        timed.push((span, path));
+        let span = span_from_name(&path).map_or_else(|| times_of(&path), Ok)?;
+        spans.push((span, path));
     }
-    timed.sort();
-    let is_clear = |pair: &[(TimeSpan, PathBuf)]| pair[0].0.last < pair[1].0.first;
-    let unclear: Vec<usize> =
-        (0..timed.len().saturating_sub(1)).filter(|&at| !is_clear(&timed[at..at + 2])).collect();
+    spans.sort();
+    let is_disjoint = |pair: &[(TimeSpan, PathBuf)]| pair[0].0.last < pair[1].0.first;
+    let overlapping_at: Vec<usize> =
+        (0..spans.len().saturating_sub(1)).filter(|&at| !is_disjoint(&spans[at..at + 2])).collect();
     let mut damaged: Vec<PathBuf> = Vec::new();
-    for at in unclear {
-        for (span, path) in &mut timed[at..at + 2] {
+    for at in overlapping_at {
+        for (span, path) in &mut spans[at..at + 2] {
             match times_of(path) {
-                Err(error) if error.is_corrupt() && span_of_name(path).is_some() => {
+                Err(error) if error.is_corrupt() && span_from_name(path).is_some() => {
                     damaged.push(path.clone())
                 }
                 outcome => *span = outcome?,
             }
         }
     }
-    timed.sort();
-    let is_unclear = |pair: &&[(TimeSpan, PathBuf)]| {
-        !is_clear(pair) && !damaged.iter().any(|path| *path == pair[0].1 || *path == pair[1].1)
+    spans.sort();
+    let overlaps = |pair: &&[(TimeSpan, PathBuf)]| {
+        !is_disjoint(pair) && !damaged.iter().any(|path| *path == pair[0].1 || *path == pair[1].1)
     };
-    if let Some(pair) = timed.windows(2).find(is_unclear) {
+    if let Some(pair) = spans.windows(2).find(overlaps) {
         return Err(LogError::unsupported(format!(
             "samples overlap in time with those of {}: move one of the two recordings to another folder",
             pair[1].1.display()
@@ -263,7 +263,7 @@ pub fn in_order(
         .at_path(&pair[0].1));
     }
     let file = |(TimeSpan { first, last }, path)| FileSpan { path, first, last };
-    Ok(timed.into_iter().map(file).collect())
+    Ok(spans.into_iter().map(file).collect())
 }
 
 /// The UTC times of the first and the last sample of a file, exact or rounded outwards to seconds.
@@ -288,7 +288,7 @@ impl TimeSpan {
 ///
 /// When the folder or a file cannot be read.
 pub fn overlapping_file(folder: &Path, file: &Path) -> Result<Option<PathBuf>, LogError> {
-    overlapping(folder, span_of_footer(file)?)
+    overlapping(folder, span_from_footer(file)?)
 }
 
 /// Returns a file in a date folder whose samples overlap with `span`. The folder need not exist.
@@ -301,12 +301,12 @@ pub(super) fn overlapping(folder: &Path, span: TimeSpan) -> Result<Option<PathBu
         return Ok(None);
     }
     for path in entries(folder)?.into_iter().filter(|path| is_archive_file(path)) {
-        let by_name = span_of_name(&path);
+        let by_name = span_from_name(&path);
         if by_name.is_some_and(|known| !known.overlaps(span)) {
             continue;
         }
-        let overlaps = match span_of_footer(&path) {
-            // A damaged file is judged by its name.
+        let overlaps = match span_from_footer(&path) {
+            // The footer of a damaged file is unreadable, so the times in its name count.
             Err(error) if error.is_corrupt() && by_name.is_some() => true,
             outcome => outcome?.overlaps(span),
         };
@@ -320,11 +320,11 @@ pub(super) fn overlapping(folder: &Path, span: TimeSpan) -> Result<Option<PathBu
 /// The end of the second in which a file's last sample was taken, according to the file's name. `None` if the name has
 /// another form.
 pub(super) fn end_by_name(path: &Path) -> Option<FileTime> {
-    Some(span_of_name(path)?.last)
+    Some(span_from_name(path)?.last)
 }
 
 /// The span in the names of a file and its folder: from the start of the first second to the end of the last one.
-pub(super) fn span_of_name(path: &Path) -> Option<TimeSpan> {
+pub(super) fn span_from_name(path: &Path) -> Option<TimeSpan> {
     let folder = path.parent()?.file_name()?.to_str()?;
     let date = folder.strip_prefix(DATE_PREFIX)?;
     let mut parts = path.file_stem()?.to_str()?.split('-');
@@ -338,7 +338,7 @@ pub(super) fn span_of_name(path: &Path) -> Option<TimeSpan> {
     Some(TimeSpan { first, last: last.saturating_add(9_999_999) })
 }
 
-pub(super) fn span_of_footer(path: &Path) -> Result<TimeSpan, LogError> {
+pub(super) fn span_from_footer(path: &Path) -> Result<TimeSpan, LogError> {
     let file = fs::File::open(path).map_err(LogError::io);
     let file = file.and_then(ArchiveFile::open).map_err(|error| error.at_path(path))?;
     Ok(file.times())
@@ -365,9 +365,9 @@ mod tests {
         assert_eq!(file_name(first, last, 0), "000507-001507.parquet");
         assert_eq!(file_name(first, last, 1), "000507-001507-2.parquet");
         let path = Path::new("x").join(date_folder(first)).join(file_name(first, last, 1));
-        let span = span_of_name(&path).expect("a name of this form");
+        let span = span_from_name(&path).expect("a name of this form");
         assert!(span.first <= first && first < span.first.saturating_add(10_000_000));
         assert!(span.last >= last && last > span.last.saturating_sub(10_000_000));
-        assert_eq!(span_of_name(Path::new("x/other.parquet")), None);
+        assert_eq!(span_from_name(Path::new("x/other.parquet")), None);
     }
 }

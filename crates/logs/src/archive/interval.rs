@@ -5,7 +5,7 @@ use tachograph_counters::{Calculator, CounterType, Formula, RawValue, Status};
 
 /// The numbers that one raw value, or the interval that ends with it, adds to sums.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub(super) struct Interval {
+pub(super) struct IntervalNumbers {
     /// The numerator.
     pub(super) num: Option<i64>,
     /// The denominator.
@@ -88,14 +88,18 @@ pub fn counter_facts(counter: &Counter) -> CounterFacts {
 
 /// The numbers that `newer`, or the interval from `older` to `newer`, adds to sums. Empty for errors.
 #[inline]
-pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer: &RawValue) -> Interval {
+pub(super) fn interval_numbers(
+    calculator: &Calculator,
+    older: Option<&RawValue>,
+    newer: &RawValue,
+) -> IntervalNumbers {
     let (Some(formula), Ok(terms)) = (calculator.formula(), calculator.terms(older, newer)) else {
-        return Interval::default();
+        return IntervalNumbers::default();
     };
     let (n, d) = (i64::try_from(terms.numerator).ok(), i64::try_from(terms.denominator).ok());
     let numbers = match formula {
         Formula::Double | Formula::Fraction => {
-            return Interval { num: None, den: Some(1), value: Some(terms.formatted) };
+            return IntervalNumbers { num: None, den: Some(1), value: Some(terms.formatted) };
         }
         // Signed, as in the formula.
         Formula::Value => Some((newer.first, 1)),
@@ -119,8 +123,8 @@ pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer:
         }
     };
     match numbers {
-        Some((num, den)) => Interval { num: Some(num), den: Some(den), value: None },
-        None => Interval { num: None, den: None, value: Some(terms.formatted) },
+        Some((num, den)) => IntervalNumbers { num: Some(num), den: Some(den), value: None },
+        None => IntervalNumbers { num: None, den: None, value: Some(terms.formatted) },
     }
 }
 
@@ -143,7 +147,7 @@ pub(super) fn elapsed_ticks(num: i64, den: i64) -> Option<i64> {
 pub(super) fn restore(
     formula: Option<Formula>,
     previous: &RawValue,
-    interval: &Interval,
+    interval: &IntervalNumbers,
     multi_count: u32,
     status: Status,
 ) -> RawValue {
@@ -155,7 +159,7 @@ pub(super) fn restore(
 fn restore_numbers(
     formula: Option<Formula>,
     previous: &RawValue,
-    interval: &Interval,
+    interval: &IntervalNumbers,
     multi_count: u32,
     status: Status,
 ) -> (i64, i64) {
@@ -203,7 +207,7 @@ mod tests {
         fn num_and_den_give_the_displayed_value(older in raw(), newer in raw()) {
             for counter_type in CounterType::all() {
                 let calculator = Calculator::new(counter_type, 1000);
-                let found = interval(&calculator, Some(&older), &newer);
+                let found = interval_numbers(&calculator, Some(&older), &newer);
                 let expected = calculator.terms(Some(&older), &newer).ok().map(|terms| terms.formatted);
                 let factor = factor(counter_type, 1000);
                 let value = match (found.value, found.num, found.den) {
@@ -243,7 +247,7 @@ mod tests {
                     second: older.second + d,
                     ..older
                 };
-                let row = interval(&calculator, Some(&older), &newer);
+                let row = interval_numbers(&calculator, Some(&older), &newer);
                 let restored = restore(formula, &older, &row, newer.multi_count, newer.status);
                 prop_assert_eq!(restored, newer, "{:?}", counter_type);
             }

@@ -1,4 +1,4 @@
-//! What the paths of an archive's files say, without reading them.
+//! Facts from the paths of an archive's files, without reading the files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use tachograph_counters::civil::FileTime;
 
 use super::folder::{
-    DATE_PREFIX, EMPTY_VALUE, MACHINE_PREFIX, TimeSpan, is_archive_file, machine_folder, span_of_name,
+    DATE_PREFIX, EMPTY_VALUE, MACHINE_PREFIX, TimeSpan, is_archive_file, machine_folder, span_from_name,
 };
 
-/// What the path of a file says about its samples. A part is `None` if the path does not have an archive's form.
+/// The facts in the path of a file. A field is `None` if the path does not have the form of an archive's paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathFacts {
     /// The machine's name.
@@ -30,7 +30,7 @@ impl PathFacts {
         Self {
             machine: name(folder.and_then(Path::parent)).and_then(|name| machine_of(&name)),
             date,
-            times: date.and_then(|_| span_of_name(file)),
+            times: date.and_then(|_| span_from_name(file)),
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
 
     /// Other names could belong to any machine, date or time.
     #[test]
-    fn other_names_say_nothing() {
+    fn other_names_have_no_facts() {
         for file in [
             "x.parquet",
             "machine=a b/date=2026-13-25/000507-001507.parquet",

@@ -8,7 +8,7 @@ use tachograph_counters::Problem;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
 
-use super::folder::{complete_files, not_an_archive, span_of_footer};
+use super::folder::{complete_files, not_an_archive, span_from_footer};
 use super::read::{ArchivePosition, ArchiveReader};
 use super::segments::segments;
 use crate::blg::BlgReader;
@@ -30,11 +30,11 @@ pub struct MachineReader {
     paths: Vec<Arc<Path>>,
     /// The time of the last sample of the complete files.
     files_end: FileTime,
-    segments: Vec<Segment>,
+    segments: Vec<OpenSegment>,
     /// The index of the segment that is read; `None` while complete files are read.
     segment: Option<usize>,
     /// The time of the last sample that was returned.
-    last: Option<FileTime>,
+    last_time: Option<FileTime>,
     /// After the folder was listed again: samples up to this time were already returned.
     returned_until: Option<FileTime>,
     /// Added to the log ids of the current segment.
@@ -42,7 +42,7 @@ pub struct MachineReader {
     /// The first unused log id.
     next_log: u32,
     /// Bytes that were read before the folder was listed again.
-    bytes_before: u64,
+    bytes_before_refresh: u64,
     problems: Problems,
     refreshes: u32,
     filter: Option<CounterFilter>,
@@ -64,35 +64,35 @@ impl Default for CompleteFiles {
 }
 
 /// An open segment. Its file remains readable after it is unlinked.
-struct Segment {
+struct OpenSegment {
     path: Arc<Path>,
     /// `None` if the segment has no sample yet.
     reader: Option<Box<BlgReader<File>>>,
     /// The position of the first sample.
     start: Option<Mark>,
     /// The number of its problems that were added to the list of the [`MachineReader`].
-    reported: usize,
+    reported_problems: usize,
 }
 
 /// A position between two samples.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MachinePosition {
-    part: Part,
+    part: PositionPart,
     /// The time of the preceding sample, by which the position is found if its file was removed.
-    last: Option<FileTime>,
+    last_time: Option<FileTime>,
     log_base: u32,
     next_log: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum PositionPart {
     File(Arc<Path>, ArchivePosition),
-    Segment(Arc<Path>, Mark),
+    OpenSegment(Arc<Path>, Mark),
     /// After the last sample.
     End,
 }
 
-impl Segment {
+impl OpenSegment {
     /// Opens the segments of a machine.
     fn open_all(folder: &Path, problems: &mut Problems) -> Result<Vec<Self>, LogError> {
         let mut opened = Vec::new();
@@ -114,7 +114,7 @@ impl Segment {
                 Err(error) => return Err(error.at_path(&path)),
             };
             let start = reader.as_mut().and_then(|reader| reader.mark());
-            opened.push(Self { path: path.into(), reader, start, reported: 0 });
+            opened.push(Self { path: path.into(), reader, start, reported_problems: 0 });
         }
         Ok(opened)
     }
@@ -129,12 +129,12 @@ impl Segment {
     fn next(&mut self, sample: &mut Sample, problems: &mut Problems) -> Result<bool, LogError> {
         let Some(reader) = &mut self.reader else { return Ok(false) };
         let is_sample = reader.next(sample).map_err(|error| error.at_path(&self.path))?;
-        let found = reader.problems().list();
-        for problem in found.get(self.reported..).unwrap_or_default() {
+        let listed = reader.problems().list();
+        for problem in listed.get(self.reported_problems..).unwrap_or_default() {
             let what = format!("{}: {}", self.path.display(), problem.what);
             problems.push(Problem { what: what.into(), ..problem.clone() });
         }
-        self.reported = found.len();
+        self.reported_problems = listed.len();
         Ok(is_sample)
     }
 }
@@ -148,7 +148,7 @@ impl MachineReader {
     pub fn open(folder: &Path) -> Result<Self, LogError> {
         let mut problems = Problems::default();
         // Segments are opened first, because they can be converted to complete files at any moment.
-        let segments = Segment::open_all(folder, &mut problems)?;
+        let segments = OpenSegment::open_all(folder, &mut problems)?;
         for _ in 0..MAX_REFRESHES {
             match Self::open_files(folder) {
                 Err(error) if error.is_not_found() => {}
@@ -162,7 +162,7 @@ impl MachineReader {
     fn open_files(folder: &Path) -> Result<CompleteFiles, LogError> {
         let files = complete_files(folder)?;
         let Some(last) = files.last() else { return Ok(CompleteFiles::default()) };
-        let files_end = span_of_footer(&last.path)?.last;
+        let files_end = span_from_footer(&last.path)?.last;
         let paths: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
         let shared = paths.iter().map(|path| Arc::from(path.as_path())).collect();
         Ok(CompleteFiles { reader: Some(ArchiveReader::open(paths)?), paths: shared, end: files_end })
@@ -171,7 +171,7 @@ impl MachineReader {
     fn from_parts(
         folder: &Path,
         files: CompleteFiles,
-        segments: Vec<Segment>,
+        segments: Vec<OpenSegment>,
         problems: Problems,
     ) -> Result<Self, LogError> {
         let CompleteFiles { reader: files, paths, end: files_end } = files;
@@ -191,11 +191,11 @@ impl MachineReader {
             paths,
             files_end,
             segments,
-            last: None,
+            last_time: None,
             returned_until: None,
             log_base: 0,
             next_log: 0,
-            bytes_before: 0,
+            bytes_before_refresh: 0,
             problems,
             refreshes: 0,
             filter: None,
@@ -207,11 +207,11 @@ impl MachineReader {
         let bytes_read = self.bytes_read();
         let next_log = self.files.as_ref().map_or(0, ArchiveReader::next_log).max(self.next_log);
         let mut reopened = Self::open(&self.folder)?;
-        self.bytes_before = bytes_read;
+        self.bytes_before_refresh = bytes_read;
         self.next_log = next_log;
         if let Some(files) = &mut reopened.files {
             self.filter.iter().for_each(|filter| files.limit_counters(filter));
-            if let Some(last) = self.last {
+            if let Some(last) = self.last_time {
                 files.skip_before(TimeArgument::Utc(last))?;
             }
             // The log of the last sample can continue in the next file.
@@ -223,7 +223,7 @@ impl MachineReader {
         self.segments = reopened.segments;
         self.segment = reopened.segment;
         self.log_base = next_log;
-        self.returned_until = self.last;
+        self.returned_until = self.last_time;
         Ok(())
     }
 
@@ -245,7 +245,7 @@ impl MachineReader {
     }
 
     /// Reads the next sample from the complete files, then from the segments.
-    fn next_from_parts(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+    fn next_sample(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
         if self.segment.is_none()
             && let Some(files) = &mut self.files
         {
@@ -253,7 +253,7 @@ impl MachineReader {
                 return Ok(true);
             }
             self.next_log = self.next_log.max(files.next_log());
-            self.enter_segment(0)?;
+            self.begin_segment(0)?;
         }
         while let Some(index) = self.segment
             && let Some(segment) = self.segments.get_mut(index)
@@ -266,15 +266,15 @@ impl MachineReader {
                     return Ok(true);
                 }
             }
-            self.enter_segment(index + 1)?;
+            self.begin_segment(index + 1)?;
         }
         Ok(false)
     }
 
-    fn enter_segment(&mut self, index: usize) -> Result<(), LogError> {
+    fn begin_segment(&mut self, index: usize) -> Result<(), LogError> {
         self.segment = Some(index);
         self.log_base = self.next_log;
-        self.segments.get_mut(index).map_or(Ok(()), Segment::rewind)
+        self.segments.get_mut(index).map_or(Ok(()), OpenSegment::rewind)
     }
 }
 
@@ -285,12 +285,12 @@ impl LogReader for MachineReader {
 
     fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
         loop {
-            if !self.with_refreshes(|reader| reader.next_from_parts(sample))? {
+            if !self.with_refreshes(|reader| reader.next_sample(sample))? {
                 return Ok(false);
             }
             if self.returned_until.is_none_or(|until| sample.at.utc > until) {
                 self.returned_until = None;
-                self.last = Some(sample.at.utc);
+                self.last_time = Some(sample.at.utc);
                 return Ok(true);
             }
         }
@@ -326,36 +326,36 @@ impl LogReader for MachineReader {
     fn bytes_read(&self) -> u64 {
         let readers = self.segments.iter().filter_map(|segment| segment.reader.as_ref());
         let of_segments: u64 = readers.map(|reader| reader.bytes_read()).sum();
-        self.bytes_before + self.files.as_ref().map_or(0, LogReader::bytes_read) + of_segments
+        self.bytes_before_refresh + self.files.as_ref().map_or(0, LogReader::bytes_read) + of_segments
     }
 
     fn mark(&mut self) -> Option<Mark> {
         let part = match (self.segment, &mut self.files) {
             (None, Some(files)) => match files.mark()?.0 {
                 Position::Archive(position) => {
-                    Part::File(Arc::clone(self.paths.get(position.file)?), position)
+                    PositionPart::File(Arc::clone(self.paths.get(position.file)?), position)
                 }
                 _ => return None,
             },
             (segment, _) => match self.segments.get_mut(segment.unwrap_or_default()) {
-                Some(Segment { path, reader: Some(reader), .. }) => {
-                    Part::Segment(Arc::clone(path), reader.mark()?)
+                Some(OpenSegment { path, reader: Some(reader), .. }) => {
+                    PositionPart::OpenSegment(Arc::clone(path), reader.mark()?)
                 }
-                _ => Part::End,
+                _ => PositionPart::End,
             },
         };
-        let Self { last, log_base, next_log, .. } = *self;
-        Some(Mark(Position::Machine(Box::new(MachinePosition { part, last, log_base, next_log }))))
+        let Self { last_time, log_base, next_log, .. } = *self;
+        Some(Mark(Position::Machine(Box::new(MachinePosition { part, last_time, log_base, next_log }))))
     }
 
     fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
         let Position::Machine(position) = &mark.0 else { return Ok(false) };
-        (self.last, self.returned_until) = (position.last, None);
+        (self.last_time, self.returned_until) = (position.last_time, None);
         (self.log_base, self.next_log) = (position.log_base, position.next_log);
-        let mut is_removed = false;
+        let mut is_retry = false;
         self.with_refreshes(|reader| {
             // On a retry, `refresh` has already found the position by its time.
-            if std::mem::replace(&mut is_removed, true) {
+            if std::mem::replace(&mut is_retry, true) {
                 return Ok(());
             }
             reader.seek_part(&position.part)
@@ -366,9 +366,9 @@ impl LogReader for MachineReader {
 
 impl MachineReader {
     /// Seeks to a position in a file or segment. Returns a not-found error if the file was removed.
-    fn seek_part(&mut self, part: &Part) -> Result<(), LogError> {
+    fn seek_part(&mut self, part: &PositionPart) -> Result<(), LogError> {
         match part {
-            Part::File(path, position) => {
+            PositionPart::File(path, position) => {
                 let file = self.paths.iter().position(|known| known == path);
                 if let (Some(file), Some(files)) = (file, &mut self.files) {
                     self.segment = None;
@@ -377,7 +377,7 @@ impl MachineReader {
                     return files.seek(&Mark(Position::Archive(position))).map(drop);
                 }
             }
-            Part::Segment(path, mark) => {
+            PositionPart::OpenSegment(path, mark) => {
                 let index = self.segments.iter().position(|segment| segment.path == *path);
                 if let Some(index) = index
                     && let Some(reader) = &mut self.segments[index].reader
@@ -386,7 +386,7 @@ impl MachineReader {
                     return reader.seek(mark).map(drop);
                 }
             }
-            Part::End => {
+            PositionPart::End => {
                 self.segment = Some(self.segments.len());
                 return Ok(());
             }

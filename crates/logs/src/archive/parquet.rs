@@ -11,11 +11,11 @@ mod runs;
 mod thrift;
 
 pub(super) use chunk::{
-    ChunkReader, ChunkWriter, Column, NumberEncoding, PhysicalType, Texts, WrittenChunk, spread,
+    ChunkReader, ChunkWriter, Column, NumberEncoding, PhysicalType, Texts, WrittenChunk, spread_over_rows,
 };
 pub use chunk::{Numbers, Present, Runs};
 pub(super) use footer::{FileFooter, RowGroup};
-pub(super) use page_index::{ChunkPages, PageIndexes, PagePlace};
+pub(super) use page_index::{ChunkPages, PageIndexes, PageLocation};
 pub(super) use thrift::find_text;
 
 /// The first and the last bytes of a file.

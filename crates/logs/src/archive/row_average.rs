@@ -219,7 +219,7 @@ fn time_base(formula: Formula, factor: f64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::interval::{factor, interval};
+    use super::super::interval::{factor, interval_numbers};
     use super::*;
     use proptest::prelude::*;
     use tachograph_counters::civil::Moment;
@@ -262,7 +262,7 @@ mod tests {
                     }
                     let moment = Moment { utc: FileTime(at as i64), bias_minutes: 0 };
                     statistics.add(&calculator, Some(&older), &newer, moment);
-                    let row = interval(&calculator, Some(&older), &newer);
+                    let row = interval_numbers(&calculator, Some(&older), &newer);
                     let numbers = RowNumbers {
                         num: row.num,
                         den: row.den,

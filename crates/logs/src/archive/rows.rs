@@ -12,7 +12,7 @@ use tachograph_counters::set::CounterSet;
 
 use super::MAX_ROWS;
 use super::block::{BlockBuilder, for_each_series};
-use super::columns::{COLUMNS, at};
+use super::columns::{COLUMNS, column_index};
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, ArchiveFile};
 use super::folder::TimeSpan;
@@ -65,7 +65,7 @@ impl RowColumn {
     }
 
     /// Whether the pages with the wanted rows are read, and not the whole column.
-    fn has_pages(self) -> bool {
+    fn is_read_by_page(self) -> bool {
         use RowColumn::*;
         !self.is_text_of_series() && !matches!(self, Factor | Status | MultiCount)
     }
@@ -190,7 +190,7 @@ impl<R: ReadRanges> ArchiveRows<R> {
         columns: &[RowColumn],
         wanted: &[Range<usize>],
     ) -> Result<(), LogError> {
-        let columns = columns.iter().map(|column| (column.index(), column.has_pages()));
+        let columns = columns.iter().map(|column| (column.index(), column.is_read_by_page()));
         self.file
             .prepare(group.index, &group.table, columns, wanted)
             .map_err(|error| error.at_path(&self.path))
@@ -219,17 +219,17 @@ impl<R: ReadRanges> ArchiveRows<R> {
         let RowGroup { index, table } = group;
         Ok(match column {
             RowColumn::Factor => {
-                let mut doubles = self.file.doubles(*index, table, at::FACTOR)?;
+                let mut doubles = self.file.doubles(*index, table, column_index::FACTOR)?;
                 doubles.keep(wanted);
                 ColumnValues::Doubles(doubles)
             }
             RowColumn::Status => self.texts(group, column, wanted)?,
             _ if column.is_text_of_series() => self.texts(group, column, wanted)?,
             RowColumn::MultiCount => {
-                let numbers = self.file.numbers(*index, table, at::MULTI_COUNT)?;
+                let numbers = self.file.numbers(*index, table, column_index::MULTI_COUNT)?;
                 ColumnValues::Numbers(fill_multipliers(numbers, table, wanted))
             }
-            _ => ColumnValues::Numbers(self.file.some_numbers(*index, table, column.index(), wanted)?),
+            _ => ColumnValues::Numbers(self.file.numbers_in_rows(*index, table, column.index(), wanted)?),
         })
     }
 
@@ -317,12 +317,12 @@ impl SampleRows {
             if machine.groups.is_empty() && !sample.groups.is_empty() {
                 continue;
             }
-            if !machine.builder.accepts(sample) {
+            if !machine.builder.is_later_than_last(sample) {
                 machine.take().map_or(Ok(()), &mut each)?;
             }
             let MachineRows { builder, descriptions, groups, .. } = machine;
             builder.push(sample, groups, descriptions);
-            if builder.len() >= block_rows || builder.samples().len() >= MAX_SAMPLES / 16 {
+            if builder.value_count() >= block_rows || builder.samples().len() >= MAX_SAMPLES / 16 {
                 machine.take().map_or(Ok(()), &mut each)?;
             }
         }
@@ -336,12 +336,12 @@ impl SampleRows {
 
     /// The index of a machine. Names are case-insensitive.
     fn machine(&mut self, name: &Arc<str>) -> usize {
-        if let Some(&known) = self.by_name.get(name) {
-            return known;
+        if let Some(&machine) = self.by_name.get(name) {
+            return machine;
         }
         let key = name.to_lowercase();
-        let known = self.machines.iter().position(|known| known.machine.to_lowercase() == key);
-        let machine = known.unwrap_or_else(|| {
+        let index = self.machines.iter().position(|known| known.machine.to_lowercase() == key);
+        let machine = index.unwrap_or_else(|| {
             self.machines.push(MachineRows {
                 machine: Arc::clone(name),
                 builder: BlockBuilder::default(),

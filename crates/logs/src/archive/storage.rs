@@ -110,7 +110,7 @@ impl Storage for DiskStorage {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        match rename_unless_taken(from, to) {
+        match rename_without_replacing(from, to) {
             Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
             outcome => return outcome,
         }
@@ -158,12 +158,12 @@ impl Storage for DiskStorage {
 }
 
 #[cfg(target_os = "linux")]
-fn rename_unless_taken(from: &Path, to: &Path) -> io::Result<()> {
+fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn rename_unless_taken(_from: &Path, _to: &Path) -> io::Result<()> {
+fn rename_without_replacing(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }

@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The bytes that `read` consumes.
-    pub(super) fn taken(
+    pub(super) fn consumed(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<(), Damage>,
     ) -> Result<&'a [u8], Damage> {

@@ -24,7 +24,7 @@ const BLOCK_VALUES: usize = 1 << 20;
 const MAX_ROW_GROUPS: usize = 512;
 /// Maximum number of counter groups in all samples of a row group together. It limits the sample table, in which most of these
 /// groups take up to 64 bytes.
-const MAX_HEADS: usize = 1 << 18;
+const MAX_GROUPS: usize = 1 << 18;
 /// Number of bytes after which a file is complete.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
@@ -107,19 +107,19 @@ pub struct ArchiveWriter {
     /// The rows of the row group that is written. Kept between row groups, because new memory has to be cleared first.
     rows: Rows,
     /// Complete files, with the times of their samples.
-    complete: Vec<CompleteFile>,
+    complete_files: Vec<CompleteFile>,
     /// The final paths of the files; empty until the writer is finished.
-    named: Vec<PathBuf>,
+    named_files: Vec<PathBuf>,
     /// Folders that were created.
-    created: Vec<PathBuf>,
+    created_folders: Vec<PathBuf>,
     /// The number of files that were created.
-    begun: usize,
+    created_files: usize,
 }
 
 struct MachineWriter {
     machine: String,
     /// The machine's name in lower case.
-    key: String,
+    lowercase_name: String,
     builder: BlockBuilder,
     descriptions: Descriptions,
     file: Option<OpenFile>,
@@ -176,10 +176,10 @@ impl ArchiveWriter {
             recording: recording.unwrap_or_else(SegmentName::new_recording),
             machines: Vec::new(),
             rows: Rows::default(),
-            complete: Vec::new(),
-            named: Vec::new(),
-            created: Vec::new(),
-            begun: 0,
+            complete_files: Vec::new(),
+            named_files: Vec::new(),
+            created_folders: Vec::new(),
+            created_files: 0,
         }
     }
 
@@ -192,13 +192,13 @@ impl ArchiveWriter {
 
     /// The final paths of the files; empty until the writer is finished.
     pub fn named_files(&self) -> &[PathBuf] {
-        &self.named
+        &self.named_files
     }
 
     /// The folders of the machines whose files have temporary names.
     pub fn machine_folders(&self) -> Vec<PathBuf> {
         let open = self.machines.iter().filter_map(|machine| machine.file.as_ref()).map(|file| &file.path);
-        let files = self.complete.iter().map(|file| &file.path).chain(open);
+        let files = self.complete_files.iter().map(|file| &file.path).chain(open);
         let mut folders: Vec<PathBuf> =
             files.filter_map(|path| path.ancestors().nth(2)).map(Path::to_path_buf).collect();
         folders.sort_unstable();
@@ -225,15 +225,15 @@ impl ArchiveWriter {
         self.machines.iter_mut().for_each(|machine| machine.groups.clear());
         for (index, group) in sample.groups.iter().enumerate() {
             let name = &*group.set.machine;
-            let known = self.machines.iter().position(|machine| machine.machine == name);
-            let known = known.or_else(|| {
-                let key = name.to_lowercase();
-                self.machines.iter().position(|machine| machine.key == key)
+            let known_machine = self.machines.iter().position(|machine| machine.machine == name);
+            let known_machine = known_machine.or_else(|| {
+                let lowercase_name = name.to_lowercase();
+                self.machines.iter().position(|machine| machine.lowercase_name == lowercase_name)
             });
-            let machine = known.unwrap_or_else(|| {
+            let machine = known_machine.unwrap_or_else(|| {
                 self.machines.push(MachineWriter {
                     machine: name.to_owned(),
-                    key: name.to_lowercase(),
+                    lowercase_name: name.to_lowercase(),
                     builder: BlockBuilder::default(),
                     descriptions: Descriptions::default(),
                     file: None,
@@ -247,15 +247,15 @@ impl ArchiveWriter {
 
     fn push(&mut self, machine: usize, sample: &Sample) -> Result<(), LogError> {
         let date = date_folder(sample.at.utc);
-        let known = &self.machines[machine];
+        let writer = &self.machines[machine];
         // Samples with the same time stay in one file, because files must not overlap in time.
         let is_complete =
             |file: &OpenFile| file.date != date || (file.last < sample.at.utc && file.is_full());
-        if known.file.as_ref().is_some_and(is_complete) {
+        if writer.file.as_ref().is_some_and(is_complete) {
             self.close_file(machine)?;
-        } else if !known.builder.accepts(sample)
-            || known.is_in_next_block(sample.at.utc, self.options.block_time)
-            || known.builder.len() + values_of(sample, &known.groups) > MAX_ROWS
+        } else if !writer.builder.is_later_than_last(sample)
+            || writer.is_in_next_block(sample.at.utc, self.options.block_time)
+            || writer.builder.value_count() + count_values(sample, &writer.groups) > MAX_ROWS
         {
             self.flush_block(machine)?;
         }
@@ -267,14 +267,14 @@ impl ArchiveWriter {
             }
             self.open_file(machine, date)?;
         }
-        let known = &mut self.machines[machine];
-        known.builder.push(sample, &known.groups, &mut known.descriptions);
-        known.file.iter_mut().for_each(|file| file.last = file.last.max(sample.at.utc));
+        let writer = &mut self.machines[machine];
+        writer.builder.push(sample, &writer.groups, &mut writer.descriptions);
+        writer.file.iter_mut().for_each(|file| file.last = file.last.max(sample.at.utc));
         let machines = self.machines.len();
-        let known = &self.machines[machine];
-        let is_full = known.builder.len() >= (self.options.block_values / machines).max(1);
-        let is_full = is_full || known.builder.heads() >= MAX_HEADS;
-        if is_full || known.builder.samples().len() >= super::table::MAX_SAMPLES {
+        let writer = &self.machines[machine];
+        let is_full = writer.builder.value_count() >= (self.options.block_values / machines).max(1);
+        let is_full = is_full || writer.builder.group_count() >= MAX_GROUPS;
+        if is_full || writer.builder.samples().len() >= super::table::MAX_SAMPLES {
             self.flush_block(machine)?;
         }
         Ok(())
@@ -287,18 +287,18 @@ impl ArchiveWriter {
     }
 
     fn open_file(&mut self, machine: usize, date: String) -> Result<(), LogError> {
-        let known = &mut self.machines[machine];
-        let folder = self.folder.join(machine_folder(&known.machine)?).join(&date);
-        create_folders(&*self.storage, &folder, &mut self.created)?;
-        let path = folder.join(format!(".{}-{}.tmp", self.recording, self.begun));
-        self.begun += 1;
+        let machine_writer = &mut self.machines[machine];
+        let folder = self.folder.join(machine_folder(&machine_writer.machine)?).join(&date);
+        create_folders(&*self.storage, &folder, &mut self.created_folders)?;
+        let path = folder.join(format!(".{}-{}.tmp", self.recording, self.created_files));
+        self.created_files += 1;
         let failed = |error| LogError::io(error).at_path(&path);
         let file = self.storage.create(&path).map_err(failed)?;
         let writer = FileWriter::new(BufWriter::with_capacity(1 << 16, file), self.options.level);
         let writer = writer.map_err(failed)?;
-        known.file = Some(OpenFile { writer, path, date, last: FileTime(i64::MIN) });
-        known.descriptions = Descriptions::default();
-        known.builder.begin_file();
+        machine_writer.file = Some(OpenFile { writer, path, date, last: FileTime(i64::MIN) });
+        machine_writer.descriptions = Descriptions::default();
+        machine_writer.builder.begin_file();
         Ok(())
     }
 
@@ -332,7 +332,7 @@ impl ArchiveWriter {
         let first = groups.iter().map(|group| group.first.utc).min().unwrap_or(FileTime(0));
         let last = groups.iter().map(|group| group.last).max().unwrap_or(FileTime(0));
         // Added first, so that the file is removed if completing it fails.
-        self.complete.push(CompleteFile { path: path.clone(), span: TimeSpan { first, last } });
+        self.complete_files.push(CompleteFile { path: path.clone(), span: TimeSpan { first, last } });
         let written = writer.finish(&facts, descriptions).and_then(|out| Ok(out.into_inner()?));
         let written = written.and_then(|file: Box<dyn StorageFile>| file.sync());
         written.map_err(|error| LogError::io(error).at_path(&path))
@@ -342,7 +342,8 @@ impl ArchiveWriter {
     /// would reject the archive.
     fn check_spans(&self) -> Result<(), LogError> {
         // A file never spans two dates, so only files of one folder can overlap.
-        let mut new: Vec<_> = self.complete.iter().map(|file| (file.path.parent(), file.span)).collect();
+        let mut new: Vec<_> =
+            self.complete_files.iter().map(|file| (file.path.parent(), file.span)).collect();
         new.sort_unstable();
         if let Some(pair) =
             new.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[1].1.first <= pair[0].1.last)
@@ -350,18 +351,18 @@ impl ArchiveWriter {
             return Err(LogError::unsupported(format!(
                 "nothing was written: at {} the clock was set back past midnight or past the beginning of a complete file; \
                  files must not overlap in time",
-                shown(pair[1].1.first)
+                time_text(pair[1].1.first)
             )));
         }
         for (folder, span) in new {
             if let Some(folder) = folder
-                && let Some(known) = overlapping(folder, span)?
+                && let Some(existing) = overlapping(folder, span)?
             {
                 return Err(LogError::unsupported(format!(
                     "nothing was added: the samples from {} to {} overlap in time with those of {}",
-                    shown(span.first),
-                    shown(span.last),
-                    known.display()
+                    time_text(span.first),
+                    time_text(span.last),
+                    existing.display()
                 )));
             }
         }
@@ -370,10 +371,10 @@ impl ArchiveWriter {
 
     /// Renames the complete files to their final names, and syncs the folders.
     fn name_files(&self, named: &mut Vec<PathBuf>) -> Result<(), LogError> {
-        for file in &self.complete {
+        for file in &self.complete_files {
             rename(&*self.storage, file, named).map_err(|error| LogError::io(error).at_path(&file.path))?;
         }
-        for folder in self.created.iter().filter_map(|folder| folder.parent()) {
+        for folder in self.created_folders.iter().filter_map(|folder| folder.parent()) {
             self.storage.sync_folder(folder).map_err(|error| LogError::io(error).at_path(folder))?;
         }
         Ok(())
@@ -382,17 +383,17 @@ impl ArchiveWriter {
     /// Removes the files that still have temporary names, and the folders that were created for them.
     fn remove_unfinished(&mut self) {
         let open = self.machines.iter_mut().filter_map(|machine| machine.file.take()).map(|file| file.path);
-        let unnamed: Vec<_> = self.complete.drain(..).map(|file| file.path).chain(open).collect();
+        let unnamed: Vec<_> = self.complete_files.drain(..).map(|file| file.path).chain(open).collect();
         for path in unnamed {
             let _ = self.storage.remove(&path);
         }
         // Fails for folders that are not empty.
-        self.created.drain(..).rev().for_each(|folder| drop(self.storage.remove_folder(&folder)));
+        self.created_folders.drain(..).rev().for_each(|folder| drop(self.storage.remove_folder(&folder)));
     }
 }
 
 /// The number of values of groups of a sample.
-fn values_of(sample: &Sample, groups: &[usize]) -> usize {
+fn count_values(sample: &Sample, groups: &[usize]) -> usize {
     groups.iter().map(|&group| sample.groups[group].values.len()).sum()
 }
 
@@ -410,7 +411,7 @@ fn create_folders(storage: &dyn Storage, folder: &Path, created: &mut Vec<PathBu
 }
 
 /// A time for messages, in UTC.
-fn shown(utc: FileTime) -> String {
+fn time_text(utc: FileTime) -> String {
     Moment { utc, bias_minutes: 0 }.rfc3339()
 }
 
@@ -459,9 +460,9 @@ impl LogWriter for ArchiveWriter {
             self.remove_unfinished();
             return Err(error);
         }
-        self.named = named;
-        self.complete.clear();
-        self.created.clear();
+        self.named_files = named;
+        self.complete_files.clear();
+        self.created_folders.clear();
         Ok(())
     }
 }

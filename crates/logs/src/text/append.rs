@@ -8,7 +8,7 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use super::TextEncoding;
 use super::column::ColumnGroup;
 use super::reader::TextReader;
-use super::writer::{Column, Existing, TextWriter};
+use super::writer::{Column, ExistingLog, TextWriter};
 use crate::{LogError, SetLength};
 
 impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
@@ -27,14 +27,15 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
         let unsupported = |why: String| LogError::unsupported(format!("cannot append: {why}"));
         out.rewind().map_err(LogError::io)?;
         let mut reader = TextReader::new(&mut out)?;
-        if let Some(difference) = difference(reader.header().0.iter().flat_map(ColumnGroup::paths), &columns)
+        if let Some(difference) =
+            column_difference(reader.header().0.iter().flat_map(ColumnGroup::paths), &columns)
         {
             return Err(unsupported(difference));
         }
         let mut sample = Sample::default();
-        let mut last = None;
+        let mut last_time = None;
         while let Some(at) = reader.next_time(&mut sample)? {
-            last = last.max(Some(at));
+            last_time = last_time.max(Some(at));
             reader.update_digits();
         }
         let digits = reader.digits();
@@ -45,21 +46,25 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
         if !facts.is_zone_known() {
             return Err(unsupported("the log names no time zone".to_owned()));
         }
-        let keep = reader.truncated_at().unwrap_or(facts.file_bytes).min(facts.file_bytes);
+        let kept_bytes = reader.truncated_at().unwrap_or(facts.file_bytes).min(facts.file_bytes);
         drop(reader);
-        let end = missing_line_end(&mut out, keep)?;
-        if keep < facts.file_bytes {
+        let line_end = missing_line_end(&mut out, kept_bytes)?;
+        if kept_bytes < facts.file_bytes {
             // Only complete lines can be kept.
-            if !end.is_empty() {
+            if !line_end.is_empty() {
                 return Err(unsupported("the log's last row is damaged; relog it first".to_owned()));
             }
-            out.set_length(keep).map_err(LogError::io)?;
+            out.set_length(kept_bytes).map_err(LogError::io)?;
         }
-        out.seek(SeekFrom::Start(keep)).map_err(LogError::io)?;
-        out.write_all(end).map_err(LogError::io)?;
-        let existing =
-            Existing { bytes: keep + end.len() as u64, last, cut_bytes: facts.file_bytes - keep, digits };
-        Ok(Self::new(out, facts.format, facts.zone, columns)?.after(&existing))
+        out.seek(SeekFrom::Start(kept_bytes)).map_err(LogError::io)?;
+        out.write_all(line_end).map_err(LogError::io)?;
+        let existing = ExistingLog {
+            bytes: kept_bytes + line_end.len() as u64,
+            last_time,
+            cut_bytes: facts.file_bytes - kept_bytes,
+            digits,
+        };
+        Ok(Self::new(out, facts.format, facts.zone, columns)?.continuing(&existing))
     }
 }
 
@@ -76,7 +81,7 @@ fn missing_line_end<R: Read + Seek>(out: &mut R, at: u64) -> Result<&'static [u8
 }
 
 /// Describes the first difference between the columns of a log and the new ones.
-fn difference(mut existing: impl Iterator<Item = String>, new: &[Column]) -> Option<String> {
+fn column_difference(mut existing: impl Iterator<Item = String>, new: &[Column]) -> Option<String> {
     for column in new {
         match existing.next() {
             Some(old) if eq_ignore_case(&old, &column.path) => {}

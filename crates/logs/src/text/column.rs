@@ -15,13 +15,13 @@ use crate::{Grouping, OverBudget, Reservation};
 /// Estimated memory, in bytes, of columns in a reader, in the samples being processed and in a scan: per group, per
 /// row, and per byte of a path. Statistics count their own memory. crates/tacho/tests/cli/text_memory.rs compares
 /// this with the memory of the process.
-const GROUP_BYTES: u64 = 2300;
-const ROW_BYTES: u64 = 400;
-const PATH_BYTE_BYTES: u64 = 4;
+const BYTES_PER_GROUP: u64 = 2300;
+const BYTES_PER_ROW: u64 = 400;
+const BYTES_PER_PATH_BYTE: u64 = 4;
 
 /// Estimates the memory of groups and rows whose paths have `path_bytes` bytes in total.
-pub(super) fn memory_of(groups: usize, rows: usize, path_bytes: u64) -> u64 {
-    groups as u64 * GROUP_BYTES + rows as u64 * ROW_BYTES + path_bytes * PATH_BYTE_BYTES
+pub(super) fn estimated_bytes(groups: usize, rows: usize, path_bytes: u64) -> u64 {
+    groups as u64 * BYTES_PER_GROUP + rows as u64 * BYTES_PER_ROW + path_bytes * BYTES_PER_PATH_BYTE
 }
 
 /// The shared description of a group: one column, or adjacent ones that differ only in the instance.
@@ -44,27 +44,27 @@ impl ColumnGroup {
 
 /// Stores the values of columns in a sample, whose groups are replaced if they differ. If a cell has no value, a
 /// single column has no row, and a column in a larger group has the status `NO_INSTANCE`.
-pub(super) fn fill<'a>(
+pub(super) fn fill_sample<'a>(
     sample: &mut Sample,
     groups: impl ExactSizeIterator<Item = &'a ColumnGroup>,
     mut value: impl FnMut(usize) -> Option<f64>,
 ) {
     sample.groups.truncate(groups.len());
     let mut column = 0;
-    for (index, known) in groups.enumerate() {
+    for (index, column_group) in groups.enumerate() {
         if index == sample.groups.len() {
-            sample.groups.push(Group::new(Arc::clone(&known.set)));
+            sample.groups.push(Group::new(Arc::clone(&column_group.set)));
         }
         let group = &mut sample.groups[index];
-        group.describe(&known.set);
+        group.describe(&column_group.set);
         group.clear_values();
         group.read_at = FileTime(0);
-        let count = known.instances.len();
+        let count = column_group.instances.len();
         if count == 1 {
             match value(column) {
                 Some(value) => {
                     group.values.push(RawValue::from_double(value));
-                    group.set_rows(&known.instances);
+                    group.set_rows(&column_group.instances);
                 }
                 None => group.clear_rows(),
             }
@@ -72,7 +72,7 @@ pub(super) fn fill<'a>(
             let absent = RawValue::error(Status::NO_INSTANCE);
             let raw = |column| value(column).map_or(absent, RawValue::from_double);
             group.values.extend((column..column + count).map(raw));
-            group.set_rows(&known.instances);
+            group.set_rows(&column_group.instances);
         }
         column += count;
     }
@@ -84,7 +84,7 @@ pub(super) struct ColumnBuilder {
     machine: Arc<str>,
     set: Arc<str>,
     /// The instance list of sets without instances.
-    none: Option<Instances>,
+    no_instance_list: Option<Instances>,
 }
 
 impl ColumnBuilder {
@@ -93,12 +93,12 @@ impl ColumnBuilder {
     ///
     /// A path does not define how an instance name is structured, so parent, name and index are guessed, as for any
     /// path; the label is always the text of the cell.
-    pub(super) fn single(&mut self, text: &str) -> (ColumnGroup, Option<PathError>) {
+    pub(super) fn build(&mut self, text: &str) -> (ColumnGroup, Option<PathError>) {
         match CounterPath::parse(text) {
             Ok(path) => {
-                let (parent, plain, index) = split(&path);
+                let (parent, plain, index) = instance_parts(&path);
                 let instances = match path.instance {
-                    None => self.no_instance(),
+                    None => self.no_instances(),
                     Some(_) => Arc::new([Arc::new(Instance::new(parent, plain, index))]),
                 };
                 (self.group_of(&path, Extent::Row, instances), None)
@@ -107,7 +107,7 @@ impl ColumnBuilder {
                 let mut set = CounterSet::new("", "", Extent::Row);
                 set.has_instances = false;
                 set.counters.push(Counter::new(text, CounterType::DOUBLE_RAW, 0));
-                let instances = self.no_instance();
+                let instances = self.no_instances();
                 set.instance = instances.first().cloned();
                 (ColumnGroup { set: Arc::new(set), instances }, Some(error))
             }
@@ -115,8 +115,8 @@ impl ColumnBuilder {
     }
 
     fn group_of(&mut self, path: &CounterPath, extent: Extent, instances: Instances) -> ColumnGroup {
-        intern(&mut self.machine, path.machine.as_deref().unwrap_or_default());
-        intern(&mut self.set, &path.set);
+        set_if_different(&mut self.machine, path.machine.as_deref().unwrap_or_default());
+        set_if_different(&mut self.set, &path.set);
         let mut set = CounterSet::new(Arc::clone(&self.machine), Arc::clone(&self.set), extent);
         set.has_instances = path.instance.is_some();
         set.counters.push(Counter::new(path.counter.as_str(), CounterType::DOUBLE_RAW, 0));
@@ -126,21 +126,21 @@ impl ColumnBuilder {
         ColumnGroup { set: Arc::new(set), instances }
     }
 
-    fn no_instance(&mut self) -> Instances {
-        Arc::clone(self.none.get_or_insert_with(|| Arc::new([Arc::new(Instance::none())])))
+    fn no_instances(&mut self) -> Instances {
+        Arc::clone(self.no_instance_list.get_or_insert_with(|| Arc::new([Arc::new(Instance::none())])))
     }
 }
 
-fn split(path: &CounterPath) -> (Option<&str>, &str, u32) {
+fn instance_parts(path: &CounterPath) -> (Option<&str>, &str, u32) {
     path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents(&path.set)))
 }
 
 /// Whether two adjacent columns differ only in the instance.
-fn are_one_group(one: &CounterPath, other: &CounterPath) -> bool {
+fn differ_only_in_instance(one: &CounterPath, other: &CounterPath) -> bool {
     one.machine == other.machine && one.set == other.set && one.counter == other.counter
 }
 
-fn intern(last: &mut Arc<str>, text: &str) {
+fn set_if_different(last: &mut Arc<str>, text: &str) {
     if **last != *text {
         *last = text.into();
     }
@@ -151,13 +151,13 @@ pub(super) struct ColumnGrouper {
     grouping: Grouping,
     builder: ColumnBuilder,
     groups: Vec<ColumnGroup>,
-    /// The group being built: the path of its first column, and its instances.
-    run: Option<(CounterPath, InstanceTable, Vec<Arc<Instance>>)>,
-    /// The rows of the last group with several rows; the next counter of the set usually has the same rows.
-    last_rows: Instances,
+    /// The group to which columns can still be added: the path of its first column, and the instance of each column.
+    open_group: Option<(CounterPath, InstanceTable, Vec<Arc<Instance>>)>,
+    /// The instances of the last group with several columns. The next counter of the set usually has the same instances.
+    last_instances: Instances,
     memory: Reservation,
     /// The number of columns added, and the length of their paths.
-    rows: usize,
+    columns: usize,
     path_bytes: u64,
 }
 
@@ -168,10 +168,10 @@ impl ColumnGrouper {
             grouping,
             builder: ColumnBuilder::default(),
             groups: Vec::new(),
-            run: None,
-            last_rows: Instances::default(),
+            open_group: None,
+            last_instances: Instances::default(),
             memory,
-            rows: 0,
+            columns: 0,
             path_bytes: 0,
         }
     }
@@ -179,33 +179,33 @@ impl ColumnGrouper {
     /// Adds a column; returns an error if its text is not a counter path.
     pub(super) fn push(&mut self, text: &str) -> Result<Option<PathError>, OverBudget> {
         self.path_bytes += text.len() as u64;
-        self.rows += 1;
-        self.memory.grow_to(memory_of(self.groups.len() + 1, self.rows, self.path_bytes))?;
+        self.columns += 1;
+        self.memory.grow_to(estimated_bytes(self.groups.len() + 1, self.columns, self.path_bytes))?;
         let path = match CounterPath::parse(text) {
             Ok(path) if path.instance.is_some() && self.grouping == Grouping::Neighbours => path,
             _ => {
-                self.end_run();
-                let (group, error) = self.builder.single(text);
+                self.finish_group();
+                let (group, error) = self.builder.build(text);
                 self.groups.push(group);
                 return Ok(error);
             }
         };
-        if !self.continues(&path) {
-            self.end_run();
+        if !self.is_in_open_group(&path) {
+            self.finish_group();
         }
         let (first, table, rows) =
-            self.run.get_or_insert_with(|| (path.clone(), InstanceTable::default(), Vec::new()));
+            self.open_group.get_or_insert_with(|| (path.clone(), InstanceTable::default(), Vec::new()));
         let has_parents = has_parents(&first.set);
         let (parent, name, index) =
             path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents));
-        let known = table.len();
+        let earlier_instances = table.len();
         let instance = table.intern(parent, name, index);
-        if table.len() > known {
+        if table.len() > earlier_instances {
             rows.push(instance);
         } else {
             // A repeated column is a separate group.
-            self.end_run();
-            self.groups.push(self.builder.single(text).0);
+            self.finish_group();
+            self.groups.push(self.builder.build(text).0);
         }
         Ok(None)
     }
@@ -224,36 +224,38 @@ impl ColumnGrouper {
             path_bytes += cell.len() as u64;
             let path = CounterPath::parse(&String::from_utf8_lossy(cell)).ok();
             let path = path.filter(|path| path.instance.is_some() && self.grouping == Grouping::Neighbours);
-            let continues =
-                before.as_ref().zip(path.as_ref()).is_some_and(|(one, next)| are_one_group(one, next));
-            groups += usize::from(!continues);
+            let is_in_open_group = before
+                .as_ref()
+                .zip(path.as_ref())
+                .is_some_and(|(one, next)| differ_only_in_instance(one, next));
+            groups += usize::from(!is_in_open_group);
             before = path;
         }
-        let missing = memory_of(groups, columns, path_bytes).saturating_sub(self.memory.bytes());
+        let missing = estimated_bytes(groups, columns, path_bytes).saturating_sub(self.memory.bytes());
         OverBudget { requested: over.requested.max(missing), ..over }
     }
 
     pub(super) fn finish(mut self) -> (Vec<ColumnGroup>, Reservation) {
-        self.end_run();
+        self.finish_group();
         self.groups.shrink_to_fit();
         (self.groups, self.memory)
     }
 
-    fn continues(&self, path: &CounterPath) -> bool {
-        self.run.as_ref().is_some_and(|(first, ..)| are_one_group(first, path))
+    fn is_in_open_group(&self, path: &CounterPath) -> bool {
+        self.open_group.as_ref().is_some_and(|(first, ..)| differ_only_in_instance(first, path))
     }
 
-    fn end_run(&mut self) {
-        let Some((first, _, rows)) = self.run.take() else { return };
+    fn finish_group(&mut self) {
+        let Some((first, _, rows)) = self.open_group.take() else { return };
         let group = if rows.len() == 1 {
             self.builder.group_of(&first, Extent::Row, rows.into())
         } else {
-            let is_same = rows.len() == self.last_rows.len()
-                && rows.iter().zip(self.last_rows.iter()).all(|(one, other)| one == other);
+            let is_same = rows.len() == self.last_instances.len()
+                && rows.iter().zip(self.last_instances.iter()).all(|(one, other)| one == other);
             if !is_same {
-                self.last_rows = rows.into();
+                self.last_instances = rows.into();
             }
-            self.builder.group_of(&first, Extent::Columns, Arc::clone(&self.last_rows))
+            self.builder.group_of(&first, Extent::Columns, Arc::clone(&self.last_instances))
         };
         self.groups.push(group);
     }
@@ -276,7 +278,7 @@ mod tests {
             (r"\\A\Thread((a/q)#1)\X", Some("(a"), "q)", 1),
             (r"\\A\Thread(/7)\X", Some(""), "7", 0),
         ] {
-            let (parts, error) = ColumnBuilder::default().single(cell);
+            let (parts, error) = ColumnBuilder::default().build(cell);
             assert_eq!(error, None, "{cell}");
             let instance = &parts.instances[0];
             assert_eq!(

@@ -8,14 +8,14 @@ use std::io::{self, Read, Seek, SeekFrom};
 use crate::{LogError, OverBudget, Reservation};
 
 use super::encoding::TextEncoding;
-use conversion::table_of;
+use conversion::conversion_table;
 
 /// Size of a read from the stream.
-const BUFFER: usize = 64 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
-/// Maximum line starts kept for [`Decoder::file_offset`]: more than the CSV reader can buffer even if every line has
-/// only one byte, unless quoted cells contain line ends.
-const MAX_LINES: usize = 128 * 1024;
+/// Maximum number of line starts that are stored for [`Decoder::file_offset`]. It is more than the CSV reader can buffer, even
+/// if every line has only one byte, unless quoted cells contain line ends.
+const MAX_LINE_OFFSETS: usize = 128 * 1024;
 
 /// A cell that marks the end of the file; a separator and this cell are appended to the text. The CSV reader accepts
 /// a quoted cell that is not closed at the end of the file. In that case, these bytes become part of that cell instead
@@ -30,34 +30,34 @@ pub(super) struct Decoder<R> {
     origin: u64,
     bom_bytes: u64,
     /// Bytes that were read from the stream.
-    raw: Box<[u8]>,
-    /// The undecoded part of `raw`.
+    encoded: Box<[u8]>,
+    /// The range of `encoded` that is not decoded yet.
     start: usize,
     end: usize,
-    stream_ended: bool,
+    is_stream_at_end: bool,
     read_bytes: u64,
     /// Bytes of UTF-8 returned.
     decoded_bytes: u64,
     encoding: TextEncoding,
     /// How `encoding` was determined.
-    source: Source,
+    encoding_source: EncodingSource,
     /// Converts the text to UTF-8; `None` if it is UTF-8.
     converter: Option<encoding_rs::Decoder>,
-    /// Offsets of lines in the text and in the file, ascending; see `file_offset`.
-    lines: VecDeque<(u64, u64)>,
+    /// The start of each line: its offset in the text and its offset in the file, ascending. See `file_offset`.
+    line_offsets: VecDeque<(u64, u64)>,
     /// Offset in the file of the first invalid bytes.
-    first_bad: Option<u64>,
+    first_invalid: Option<u64>,
     /// The bytes to append to the text, until they have been returned.
     end_cell: &'static [u8],
     /// Whether the end of the text has been returned.
-    ended: bool,
+    is_text_at_end: bool,
     separator: u8,
     /// See [`set_limits`](Self::set_limits).
     bytes_left: u64,
     separators_left: u64,
     is_over_limit: bool,
     /// The memory of the longest row so far; `None` without a budget.
-    row_memory: Option<Reservation>,
+    row_reservation: Option<Reservation>,
     /// Bytes of UTF-8 returned since the last call of [`set_limits`](Self::set_limits).
     row_bytes: u64,
     over_budget: Option<OverBudget>,
@@ -65,11 +65,11 @@ pub(super) struct Decoder<R> {
 
 /// How an encoding was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum EncodingSource {
     /// All characters so far are ASCII.
     Undecided,
     /// By a byte order mark, or by the zeros of UTF-16.
-    Marked,
+    Unicode,
     /// By the caller; the file has no byte order mark.
     Requested,
     /// From the characters beyond ASCII.
@@ -83,10 +83,10 @@ const UNCOUNTED_ROW_BYTES: u64 = 1 << 20;
 const MEMORY_PER_ROW_BYTE: u64 = 4;
 
 impl<R> Decoder<R> {
-    fn set_encoding(&mut self, encoding: TextEncoding, source: Source) {
+    fn set_encoding(&mut self, encoding: TextEncoding, source: EncodingSource) {
         self.encoding = encoding;
-        self.source = source;
-        self.converter = table_of(encoding).map(|table| table.new_decoder_without_bom_handling());
+        self.encoding_source = source;
+        self.converter = conversion_table(encoding).map(|table| table.new_decoder_without_bom_handling());
     }
 }
 
@@ -98,32 +98,32 @@ impl<R: Read> Decoder<R> {
             stream,
             origin: 0,
             bom_bytes: 0,
-            raw: vec![0; BUFFER].into_boxed_slice(),
+            encoded: vec![0; READ_BYTES].into_boxed_slice(),
             start: 0,
             end: 0,
-            stream_ended: false,
+            is_stream_at_end: false,
             read_bytes: 0,
             decoded_bytes: 0,
             encoding: TextEncoding::Utf8,
-            source: Source::Undecided,
+            encoding_source: EncodingSource::Undecided,
             converter: None,
-            lines: VecDeque::new(),
-            first_bad: None,
+            line_offsets: VecDeque::new(),
+            first_invalid: None,
             end_cell: b",\0",
-            ended: false,
+            is_text_at_end: false,
             separator: b',',
             bytes_left: u64::MAX,
             separators_left: u64::MAX,
             is_over_limit: false,
-            row_memory: None,
+            row_reservation: None,
             row_bytes: 0,
             over_budget: None,
         };
-        while decoder.end < 256 && !decoder.stream_ended {
-            decoder.fill()?;
+        while decoder.end < 256 && !decoder.is_stream_at_end {
+            decoder.read_more()?;
         }
-        let start = &decoder.raw[..decoder.end];
-        let marked = |encoding| Some((encoding, Source::Marked));
+        let start = &decoder.encoded[..decoder.end];
+        let marked = |encoding| Some((encoding, EncodingSource::Unicode));
         let (bom_bytes, encoding) = if start.starts_with(&[0xef, 0xbb, 0xbf]) {
             (3, marked(TextEncoding::Utf8))
         } else if start.starts_with(&[0xff, 0xfe]) {
@@ -131,7 +131,7 @@ impl<R: Read> Decoder<R> {
         } else if start.starts_with(&[0xfe, 0xff]) {
             (2, marked(TextEncoding::Utf16Be))
         } else if let Some(encoding) = encoding {
-            (0, Some((encoding, Source::Requested)))
+            (0, Some((encoding, EncodingSource::Requested)))
         } else {
             (0, utf16_without_bom(start).and_then(marked))
         };
@@ -140,7 +140,7 @@ impl<R: Read> Decoder<R> {
             decoder.set_encoding(encoding, source);
         }
         decoder.bom_bytes = decoder.start as u64;
-        decoder.lines.push_back((0, decoder.bom_bytes));
+        decoder.line_offsets.push_back((0, decoder.bom_bytes));
         Ok(decoder)
     }
 
@@ -151,17 +151,19 @@ impl<R: Read> Decoder<R> {
 
     /// Whether all text so far equals the bytes of the file, so that positions in both are the same.
     pub(super) fn matches_file(&self) -> bool {
-        self.is_utf8() && self.first_bad.is_none()
+        self.is_utf8() && self.first_invalid.is_none()
     }
 
     /// The start of the text, and the corresponding bytes of the file.
     pub(super) fn peek(&self) -> (String, &[u8]) {
-        let bytes = &self.raw[self.start..self.end.min(self.start + 128)];
+        let bytes = &self.encoded[self.start..self.end.min(self.start + 128)];
         let encoding = match bytes.iter().position(|byte| !byte.is_ascii()) {
-            Some(first) if self.source == Source::Undecided => TextEncoding::guess(&bytes[first..]),
+            Some(first) if self.encoding_source == EncodingSource::Undecided => {
+                TextEncoding::guess(&bytes[first..])
+            }
             _ => self.encoding,
         };
-        let text = match table_of(encoding) {
+        let text = match conversion_table(encoding) {
             Some(table) => table.decode_without_bom_handling(bytes).0,
             None => String::from_utf8_lossy(match std::str::from_utf8(bytes) {
                 // Ignore a character that is cut off at the end.
@@ -169,24 +171,24 @@ impl<R: Read> Decoder<R> {
                 _ => bytes,
             }),
         };
-        (text.into_owned(), &self.raw[..self.end.min(128)])
+        (text.into_owned(), &self.encoded[..self.end.min(128)])
     }
 
     /// Sets the separator of cells, and appends [`END_CELL`] to the text.
     pub(super) fn set_separator(&mut self, separator: u8) {
         self.separator = separator;
-        self.end_cell = end_of(separator);
+        self.end_cell = end_cell_of_table(separator);
     }
 
     /// Appends no [`END_CELL`] to the text, because the text is not a table.
-    pub(super) fn without_end_cell(&mut self) {
+    pub(super) fn omit_end_cell(&mut self) {
         self.separator = b'\n';
         self.end_cell = b"";
     }
 
     /// Sets the reservation that grows with the memory of long rows.
-    pub(super) fn set_row_memory(&mut self, memory: Reservation) {
-        self.row_memory = Some(memory);
+    pub(super) fn set_row_reservation(&mut self, memory: Reservation) {
+        self.row_reservation = Some(memory);
     }
 
     /// The reason why reading failed, if a row needs too much memory.
@@ -209,8 +211,8 @@ impl<R: Read> Decoder<R> {
 
     /// Whether the end of the text has been returned. The row that the CSV reader completes after that is the last
     /// one.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended
+    pub(super) fn is_at_end(&self) -> bool {
+        self.is_text_at_end
     }
 
     /// The encoding, as far as known.
@@ -219,8 +221,8 @@ impl<R: Read> Decoder<R> {
     }
 
     /// The encoding, if it was guessed.
-    pub(super) fn guessed(&self) -> Option<TextEncoding> {
-        (self.source == Source::Guessed && !self.is_utf8()).then_some(self.encoding)
+    pub(super) fn guessed_encoding(&self) -> Option<TextEncoding> {
+        (self.encoding_source == EncodingSource::Guessed && !self.is_utf8()).then_some(self.encoding)
     }
 
     /// Bytes of the file read so far.
@@ -230,30 +232,32 @@ impl<R: Read> Decoder<R> {
 
     /// Offset in the file of the first bytes that are invalid in its encoding. Invalid bytes are replaced by
     /// U+FFFD.
-    pub(super) fn first_bad(&self) -> Option<u64> {
-        self.first_bad
+    pub(super) fn first_invalid(&self) -> Option<u64> {
+        self.first_invalid
     }
 
     /// Converts the offset of a line in the text to its offset in the file. Offsets must ascend: earlier lines are
     /// discarded.
     pub(super) fn file_offset(&mut self, decoded: u64) -> u64 {
-        while self.lines.get(1).is_some_and(|&(line, _)| line <= decoded) {
-            self.lines.pop_front();
+        while self.line_offsets.get(1).is_some_and(|&(line, _)| line <= decoded) {
+            self.line_offsets.pop_front();
         }
-        let bytes_each = self.unit_bytes() as u64;
-        let (line, offset) = self.lines.front().copied().unwrap_or_default();
+        let unit_bytes = self.code_unit_bytes() as u64;
+        let (line, offset) = self.line_offsets.front().copied().unwrap_or_default();
         // Inside a line this is an estimate (exact for ASCII), but never past the bytes that were read.
-        offset.saturating_add(decoded.saturating_sub(line).saturating_mul(bytes_each)).min(self.read_bytes)
+        offset.saturating_add(decoded.saturating_sub(line).saturating_mul(unit_bytes)).min(self.read_bytes)
     }
 
     /// Returns an error if the text is invalid in the encoding that the caller requested, instead of replacing
     /// characters.
     pub(super) fn check_requested_encoding(&self) -> Result<(), LogError> {
-        match self.first_bad {
-            Some(offset) if self.source == Source::Requested => Err(LogError::not_a_log(format!(
-                "offset {offset:#x}: not valid {}, the requested encoding; choose another one, or none to have it guessed",
-                self.encoding
-            ))),
+        match self.first_invalid {
+            Some(offset) if self.encoding_source == EncodingSource::Requested => {
+                Err(LogError::not_a_log(format!(
+                    "offset {offset:#x}: not valid {}, the requested encoding; choose another one, or none to have it guessed",
+                    self.encoding
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -263,7 +267,7 @@ impl<R: Read> Decoder<R> {
     }
 
     /// Bytes per code unit.
-    fn unit_bytes(&self) -> usize {
+    fn code_unit_bytes(&self) -> usize {
         if matches!(self.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be) { 2 } else { 1 }
     }
 }
@@ -279,7 +283,7 @@ impl<R: Read> Read for Decoder<R> {
         if written == 0 {
             let end = std::mem::take(&mut self.end_cell);
             out[..end.len()].copy_from_slice(end);
-            self.ended = end.is_empty();
+            self.is_text_at_end = end.is_empty();
             return Ok(end.len());
         }
         let separators = out[..written].iter().filter(|&&byte| byte == self.separator).count() as u64;
@@ -290,7 +294,7 @@ impl<R: Read> Read for Decoder<R> {
         self.bytes_left -= written as u64;
         self.separators_left -= separators;
         self.row_bytes += written as u64;
-        if let Some(memory) = self.row_memory.as_mut().filter(|_| self.row_bytes > UNCOUNTED_ROW_BYTES)
+        if let Some(memory) = self.row_reservation.as_mut().filter(|_| self.row_bytes > UNCOUNTED_ROW_BYTES)
             && let Err(over) = memory.grow_to(self.row_bytes * MEMORY_PER_ROW_BYTE)
         {
             self.over_budget = Some(over);
@@ -310,20 +314,20 @@ impl<R: Seek> Seek for Decoder<R> {
         self.stream.seek(SeekFrom::Start(self.origin.saturating_add(offset)))?;
         (self.start, self.end) = (0, 0);
         // Reset the converter, which has state.
-        self.set_encoding(self.encoding, self.source);
-        self.stream_ended = false;
+        self.set_encoding(self.encoding, self.encoding_source);
+        self.is_stream_at_end = false;
         self.read_bytes = offset;
         self.decoded_bytes = decoded;
-        self.lines.clear();
-        self.lines.push_back((decoded, offset));
-        self.ended = false;
-        self.end_cell = end_of(self.separator);
+        self.line_offsets.clear();
+        self.line_offsets.push_back((decoded, offset));
+        self.is_text_at_end = false;
+        self.end_cell = end_cell_of_table(self.separator);
         Ok(decoded)
     }
 }
 
-/// The bytes appended to the text of a table; none if the separator is a line end ([`Decoder::without_end_cell`]).
-fn end_of(separator: u8) -> &'static [u8] {
+/// The bytes appended to the text of a table; none if the separator is a line end ([`Decoder::omit_end_cell`]).
+fn end_cell_of_table(separator: u8) -> &'static [u8] {
     match separator {
         b'\n' => b"",
         b'\t' => b"\t\0",

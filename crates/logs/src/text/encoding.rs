@@ -98,8 +98,9 @@ impl CodePage {
         CODE_PAGES.iter().position(matches).map(|index| Self(index as u8))
     }
 
-    /// How plausible the bytes are in this code page: the number of characters in recognized words.
-    fn words_in(self, bytes: &[u8]) -> usize {
+    /// Decodes the bytes with this code page, and counts the characters in words that occur in logs of this code page. A higher
+    /// count makes the code page more plausible.
+    fn count_recognized_characters(self, bytes: &[u8]) -> usize {
         let (text, _) = self.table().decode_without_bom_handling(bytes);
         let words = self.info().words.split('|');
         words.map(|word| text.matches(word).count() * word.chars().count()).sum()
@@ -114,14 +115,17 @@ impl TextEncoding {
     /// word is found, the code page that chardetng detects.
     #[must_use]
     pub fn guess(bytes: &[u8]) -> Self {
-        if is_utf8(bytes) {
+        if looks_like_utf8(bytes) {
             return Self::Utf8;
         }
         let pages = (0..CODE_PAGES.len()).map(|index| CodePage(index as u8));
-        let best = pages.map(|page| (page.words_in(bytes), page)).rev().max_by_key(|&(words, _)| words);
+        let best = pages
+            .map(|page| (page.count_recognized_characters(bytes), page))
+            .rev()
+            .max_by_key(|&(words, _)| words);
         match best {
             Some((words, page)) if words > 0 => Self::CodePage(page),
-            _ => Self::CodePage(detected(bytes)),
+            _ => Self::CodePage(detect_with_chardetng(bytes)),
         }
     }
 
@@ -136,27 +140,27 @@ impl TextEncoding {
 
 /// Whether at least as many characters beyond ASCII are valid UTF-8 as are invalid, or the only invalid one is cut
 /// off at the end.
-fn is_utf8(bytes: &[u8]) -> bool {
-    let (mut valid, mut bad) = (0_usize, 0_usize);
+fn looks_like_utf8(bytes: &[u8]) -> bool {
+    let (mut valid, mut invalid) = (0_usize, 0_usize);
     for chunk in bytes.utf8_chunks() {
         valid += chunk.valid().chars().filter(|character| !character.is_ascii()).count();
-        bad += usize::from(!chunk.invalid().is_empty());
+        invalid += usize::from(!chunk.invalid().is_empty());
     }
-    let ends_cut = std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none());
-    bad == usize::from(ends_cut) || valid >= bad
+    let is_cut_off = std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none());
+    invalid == usize::from(is_cut_off) || valid >= invalid
 }
 
 /// The code page that chardetng detects, or the code page for the same alphabet.
-fn detected(bytes: &[u8]) -> CodePage {
+fn detect_with_chardetng(bytes: &[u8]) -> CodePage {
     let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
     let found = detector.guess(None, chardetng::Utf8Detection::Deny);
     let same = CodePage::find(|info| info.table == found);
-    same.or_else(|| CodePage::of_number(alphabet_of(found))).unwrap_or(CodePage(0))
+    same.or_else(|| CodePage::of_number(code_page_for_alphabet_of(found))).unwrap_or(CodePage(0))
 }
 
 /// The code page for the alphabet of an encoding in which Windows writes no logs.
-fn alphabet_of(encoding: &'static Encoding) -> u16 {
+fn code_page_for_alphabet_of(encoding: &'static Encoding) -> u16 {
     match encoding.name() {
         "EUC-JP" | "ISO-2022-JP" => 932,
         "gb18030" => 936,

@@ -9,22 +9,22 @@ const MAX_BYTES: usize = 16;
 
 /// The start of a text in `'...'`, on one line. Control and direction characters are escaped.
 pub(super) fn of_text(text: &str) -> String {
-    let mut shown = String::from("'");
+    let mut excerpt = String::from("'");
     let mut characters = text.chars();
     for character in characters.by_ref().take(MAX_CHARACTERS) {
         match character {
-            '\t' => shown.push_str(r"\t"),
-            '\r' => shown.push_str(r"\r"),
-            '\n' => shown.push_str(r"\n"),
-            _ if is_unprintable(character) => shown.extend(character.escape_unicode()),
-            _ => shown.push(character),
+            '\t' => excerpt.push_str(r"\t"),
+            '\r' => excerpt.push_str(r"\r"),
+            '\n' => excerpt.push_str(r"\n"),
+            _ if is_unprintable(character) => excerpt.extend(character.escape_unicode()),
+            _ => excerpt.push(character),
         }
     }
     if characters.next().is_some() {
-        shown.push_str("...");
+        excerpt.push_str("...");
     }
-    shown.push('\'');
-    shown
+    excerpt.push('\'');
+    excerpt
 }
 
 /// The start of a cell, with invalid UTF-8 replaced and without the CR of a CR LF.
@@ -36,15 +36,15 @@ pub(super) fn of_cell(cell: &[u8]) -> String {
 
 /// The start of a binary file: `the bytes d0 cf 11 e0 ...`.
 pub(super) fn of_bytes(bytes: &[u8]) -> String {
-    let mut shown = String::from("the bytes");
+    let mut excerpt = String::from("the bytes");
     for byte in bytes.iter().take(MAX_BYTES) {
         // Writing into a String cannot fail.
-        let _ = write!(shown, " {byte:02x}");
+        let _ = write!(excerpt, " {byte:02x}");
     }
     if bytes.len() > MAX_BYTES {
-        shown.push_str(" ...");
+        excerpt.push_str(" ...");
     }
-    shown
+    excerpt
 }
 
 /// Whether a decoded text has no control characters and no replacement characters.

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 pub(super) struct FailStop<W> {
     out: W,
     state: Cell<State>,
-    /// Bytes to write before anything else.
+    /// The bytes to write before the first row.
     prefix: Cell<&'static [u8]>,
 }
 
@@ -16,7 +16,7 @@ pub(super) struct FailStop<W> {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     /// Writes are passed through.
-    Open,
+    PassThrough,
     /// A write failed.
     Failed,
     /// All writes are ignored.
@@ -25,7 +25,7 @@ enum State {
 
 impl<W> FailStop<W> {
     pub(super) fn new(out: W) -> Self {
-        Self { out, state: Cell::new(State::Open), prefix: Cell::new(b"") }
+        Self { out, state: Cell::new(State::PassThrough), prefix: Cell::new(b"") }
     }
 
     pub(super) fn get_ref(&self) -> &W {
@@ -46,9 +46,14 @@ impl<W> FailStop<W> {
         self.state.set(State::Discarding);
     }
 
-    fn pass<T>(&mut self, if_discarding: T, write: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+    /// Calls `write` unless an earlier write failed, and stores whether it failed.
+    fn write_through<T>(
+        &mut self,
+        if_discarding: T,
+        write: impl FnOnce(&mut W) -> io::Result<T>,
+    ) -> io::Result<T> {
         match self.state.get() {
-            State::Open => {
+            State::PassThrough => {
                 let written = write(&mut self.out);
                 let is_failure = |error: &io::Error| error.kind() != io::ErrorKind::Interrupted;
                 if written.as_ref().is_err_and(is_failure) {
@@ -66,12 +71,12 @@ impl<W: Write> Write for FailStop<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let prefix = self.prefix.take();
         if !prefix.is_empty() {
-            self.pass((), |out| out.write_all(prefix))?;
+            self.write_through((), |out| out.write_all(prefix))?;
         }
-        self.pass(bytes.len(), |out| out.write(bytes))
+        self.write_through(bytes.len(), |out| out.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.pass((), W::flush)
+        self.write_through((), W::flush)
     }
 }

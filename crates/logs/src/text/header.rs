@@ -33,8 +33,8 @@ pub(super) fn first_cell(format: Format, zone: &str, bias_minutes: i32) -> Strin
 ///
 /// # Errors
 ///
-/// [`LogError::is_corrupt`], with a message that says what the file looks like.
-pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
+/// [`LogError::is_corrupt`], with a message that says what the file start_text like.
+pub(super) fn detect_format(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
     // The output of typeperf begins with an empty line.
     let text = start.trim_start();
     if text.starts_with('{') {
@@ -47,7 +47,7 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
     if cell.starts_with(TSV_SIGNATURE) {
         return Ok(Format::Tsv);
     }
-    let looks = if !excerpt::is_readable(start) {
+    let start_text = if !excerpt::is_readable(start) {
         format!("it starts with {}", excerpt::of_bytes(bytes))
     } else if cell.starts_with("(PDH-") && cell.contains(')') {
         format!("it starts with {}, an unknown version", excerpt::of_text(start))
@@ -55,7 +55,7 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
         format!("it starts with {} (text)", excerpt::of_text(start))
     };
     let expected = "a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {\"time\"";
-    Err(LogError::not_a_log(format!("not a performance log: {looks}; {expected}")))
+    Err(LogError::not_a_log(format!("not a performance log: {start_text}; {expected}")))
 }
 
 /// Parses the time zone in the first cell: ` (Pacific Standard Time)(480)` after the signature.
@@ -63,7 +63,7 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
 /// Returns `None` for other text, and for an impossible bias. If there is no text or only the start of a name,
 /// returns the [unknown](UNKNOWN_ZONE) zone: Windows ends the cell at the first character of the name that is missing
 /// from its code page (`(RTZ 2 (`).
-pub(super) fn zone_of(cell: &str, format: Format) -> Option<TimeZone> {
+pub(super) fn parse_zone(cell: &str, format: Format) -> Option<TimeZone> {
     let rest = cell.trim().strip_prefix(signature(format))?.trim();
     if rest.is_empty() || rest.starts_with('(') && !rest.ends_with(')') && !rest.contains(")(") {
         return Some(TimeZone::fixed(UNKNOWN_ZONE, 0));
@@ -77,13 +77,13 @@ pub(super) fn zone_of(cell: &str, format: Format) -> Option<TimeZone> {
 
 #[cfg(test)]
 mod tests {
-    use super::{UNKNOWN_ZONE, zone_of};
+    use super::{UNKNOWN_ZONE, parse_zone};
     use crate::Format;
 
     #[test]
     fn time_zones_are_parsed() {
         let zone = |cell: &str| {
-            let zone = zone_of(cell, Format::Csv)?;
+            let zone = parse_zone(cell, Format::Csv)?;
             Some((zone.standard_name.clone(), zone.bias_minutes))
         };
         let some = |name: &str, bias: i32| Some((name.to_string(), bias));

@@ -17,7 +17,7 @@ use super::column::{self, ColumnBuilder};
 use super::decoder::Decoder;
 use super::excerpt;
 use super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, open_text, origin_and_length, row_too_long};
-use line::{Column, KnownPaths, LineProperties, Row, Stop};
+use line::{Column, KnownPaths, LineProperties, Row, StopReason};
 
 /// Reads a log of JSON lines: `{"time":"2024-03-05T10:00:00.000+01:00","values":{"\\\\M\\S\\C":1.5}}`. The format is
 /// described in docs/json.md.
@@ -35,20 +35,20 @@ pub struct JsonReader<R> {
     lines: BufReader<Decoder<R>>,
     line: Vec<u8>,
     /// Offset in the text and number of the next line.
-    next_at: u64,
+    next_offset: u64,
     next_line_number: u64,
     /// Offset in the text and number of the line in `line`.
-    at: u64,
+    text_offset: u64,
     line_number: u64,
     /// Whether `line` has a line that is not processed yet. Only true for the first line.
-    has_line: bool,
+    has_unparsed_line: bool,
     facts: LogFacts,
     columns: Vec<Column>,
     values: Vec<Option<f64>>,
     builder: ColumnBuilder,
     paths: KnownPaths,
     problems: Problems,
-    is_bad_text_reported: bool,
+    is_invalid_text_reported: bool,
     is_done: bool,
 }
 
@@ -74,7 +74,7 @@ impl<R: Read + Seek> JsonReader<R> {
         file_bytes: u64,
         options: &ReadOptions,
     ) -> Result<Self, LogError> {
-        text.without_end_cell();
+        text.omit_end_cell();
         text.set_origin(origin);
         let facts = LogFacts {
             format: Format::Json,
@@ -87,31 +87,31 @@ impl<R: Read + Seek> JsonReader<R> {
         let mut reader = Self {
             lines: BufReader::with_capacity(READ_AHEAD, text),
             line: Vec::new(),
-            next_at: 0,
+            next_offset: 0,
             next_line_number: 1,
-            at: 0,
+            text_offset: 0,
             line_number: 1,
-            has_line: false,
+            has_unparsed_line: false,
             facts,
             columns: Vec::new(),
             values: Vec::new(),
             builder: ColumnBuilder::default(),
             paths: KnownPaths::new(options.budget.reserve(0).map_err(LogError::over_budget)?),
             problems: Problems::default(),
-            is_bad_text_reported: false,
+            is_invalid_text_reported: false,
             is_done: false,
         };
-        reader.read_first()?;
+        reader.read_first_line()?;
         Ok(reader)
     }
 }
 
 impl<R: Read> JsonReader<R> {
-    fn read_first(&mut self) -> Result<(), LogError> {
+    fn read_first_line(&mut self) -> Result<(), LogError> {
         if !self.read_line()? {
             return Err(LogError::not_a_log("the file has no line"));
         }
-        let first = match LineProperties::read(&self.line) {
+        let first = match LineProperties::parse(&self.line) {
             Ok(LineProperties { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time),
             _ => None,
         };
@@ -130,7 +130,7 @@ impl<R: Read> JsonReader<R> {
                 TimeZone::fixed(&format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60), bias)
             }
         };
-        self.has_line = true;
+        self.has_unparsed_line = true;
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl<R: Read> JsonReader<R> {
             if self.is_done {
                 return Ok(false);
             }
-            (self.at, self.line_number) = (self.next_at, self.next_line_number);
+            (self.text_offset, self.line_number) = (self.next_offset, self.next_line_number);
             // The decoder counts line ends as separators here. The bytes read ahead never have more than this limit.
             self.lines.get_mut().set_limits(MAX_ROW_BYTES + READ_AHEAD as u64, MAX_ROW_CELLS);
             let read = self.lines.read_until(b'\n', &mut self.line);
@@ -159,7 +159,7 @@ impl<R: Read> JsonReader<R> {
                 self.is_done = true;
                 return Err(row_too_long(self.offset()));
             }
-            self.next_at += self.line.len() as u64;
+            self.next_offset += self.line.len() as u64;
             self.next_line_number += 1;
             if self.line.is_empty() {
                 self.is_done = true;
@@ -169,17 +169,17 @@ impl<R: Read> JsonReader<R> {
                 self.is_done = true;
                 return Err(error);
             }
-            self.report_bad_text();
+            self.report_invalid_text();
             if !self.line.trim_ascii().is_empty() {
                 return Ok(true);
             }
         }
     }
 
-    fn report_bad_text(&mut self) {
+    fn report_invalid_text(&mut self) {
         let text = self.lines.get_ref();
-        if let (Some(offset), false) = (text.first_bad(), self.is_bad_text_reported) {
-            self.is_bad_text_reported = true;
+        if let (Some(offset), false) = (text.first_invalid(), self.is_invalid_text_reported) {
+            self.is_invalid_text_reported = true;
             let encoding = text.encoding();
             let message =
                 format!("bytes that are not valid {encoding} are read as U+FFFD, here and possibly later");
@@ -189,7 +189,7 @@ impl<R: Read> JsonReader<R> {
 
     /// Offset in the file of the line in `line`.
     fn offset(&mut self) -> u64 {
-        let at = self.at;
+        let at = self.text_offset;
         self.lines.get_mut().file_offset(at)
     }
 
@@ -203,19 +203,19 @@ impl<R: Read> JsonReader<R> {
         let columns = std::mem::take(&mut self.columns);
         let problems = (offset, &mut self.problems);
         let mut row = Row::new(columns, &mut self.values, &mut self.builder, &mut self.paths, problems);
-        let read = row.read(&self.line);
-        let (invalid, stop) = (row.invalid, row.stop);
+        let outcome = row.parse(&self.line);
+        let (invalid_values, stop) = (row.invalid_values, row.stop);
         self.columns = row.columns;
         if let Some(stop) = stop {
             self.is_done = true;
             return Err(match stop {
-                Stop::TooManyValues => row_too_long(offset),
-                Stop::OverBudget(over) => LogError::over_budget(over),
+                StopReason::TooManyValues => row_too_long(offset),
+                StopReason::OverBudget(over) => LogError::over_budget(over),
             });
         }
-        match self.time_of(read) {
+        match self.sample_time(outcome) {
             Ok(at) => {
-                for (path, found) in invalid {
+                for (path, found) in invalid_values {
                     let problem =
                         self.problem(&format!("has no value of {path}")).found(found, "a number or null");
                     self.problems.push(problem);
@@ -230,10 +230,10 @@ impl<R: Read> JsonReader<R> {
     }
 
     /// The time of a line, or the reason why it is not a sample.
-    fn time_of(&mut self, read: serde_json::Result<LineProperties>) -> Result<Moment, Problem> {
+    fn sample_time(&mut self, outcome: serde_json::Result<LineProperties>) -> Result<Moment, Problem> {
         const SAMPLE: &str = "{\"time\":...,\"values\":{...}}";
         let line = |reader: &Self| excerpt::of_cell(reader.line.trim_ascii_end());
-        match read {
+        match outcome {
             Ok(LineProperties { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time)
                 .ok_or_else(|| {
                     self.problem("has no valid time; it is skipped")
@@ -245,14 +245,14 @@ impl<R: Read> JsonReader<R> {
                 Err(self.problem("is cut short; it is skipped"))
             }
             Err(error) => Err(self
-                .problem(&format!("is not a sample ({}); it is skipped", why(&error)))
+                .problem(&format!("is not a sample ({}); it is skipped", describe_error(&error)))
                 .found(line(self), SAMPLE)),
         }
     }
 }
 
 /// The error of a line, with its column. The line number of serde_json is always 1, so it is removed.
-fn why(error: &serde_json::Error) -> String {
+fn describe_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&position) {
@@ -267,14 +267,16 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
     }
 
     fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
-        while std::mem::take(&mut self.has_line) || self.read_line()? {
+        while std::mem::take(&mut self.has_unparsed_line) || self.read_line()? {
             let Some(at) = self.parse()? else { continue };
             sample.at = at;
             sample.is_baseline = false;
             sample.log = 0;
             sample.boot_time = FileTime(0);
             let values = &self.values;
-            column::fill(sample, self.columns.iter().map(|column| &column.group), |column| values[column]);
+            column::fill_sample(sample, self.columns.iter().map(|column| &column.group), |column| {
+                values[column]
+            });
             return Ok(true);
         }
         Ok(false)
@@ -285,7 +287,7 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
     }
 
     fn guessed_encoding(&self) -> Option<TextEncoding> {
-        self.lines.get_ref().guessed()
+        self.lines.get_ref().guessed_encoding()
     }
 
     fn bytes_read(&self) -> u64 {
@@ -296,18 +298,21 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
         if !self.lines.get_ref().matches_file() {
             return None;
         }
-        let (at, number) =
-            if self.has_line { (self.at, self.line_number) } else { (self.next_at, self.next_line_number) };
+        let (offset, line_number) = if self.has_unparsed_line {
+            (self.text_offset, self.line_number)
+        } else {
+            (self.next_offset, self.next_line_number)
+        };
         let mut position = csv::Position::new();
-        position.set_byte(at).set_line(number);
+        position.set_byte(offset).set_line(line_number);
         Some(Mark(Position::Text(position)))
     }
 
     fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
         let Position::Text(position) = &mark.0 else { return Ok(false) };
         self.lines.seek(SeekFrom::Start(position.byte())).map_err(LogError::io)?;
-        (self.next_at, self.next_line_number) = (position.byte(), position.line());
-        self.has_line = false;
+        (self.next_offset, self.next_line_number) = (position.byte(), position.line());
+        self.has_unparsed_line = false;
         self.is_done = false;
         Ok(true)
     }
@@ -320,8 +325,8 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
         let byte = self.facts.file_bytes.saturating_sub(bytes);
         let mut target = csv::Position::new();
         target.set_byte(byte).set_line(self.next_line_number);
-        let here = if self.has_line { self.at } else { self.next_at };
-        if byte <= here
+        let current = if self.has_unparsed_line { self.text_offset } else { self.next_offset };
+        if byte <= current
             || !self.lines.get_ref().matches_file()
             || !self.seek(&Mark(Position::Text(target)))?
         {

@@ -53,12 +53,12 @@ impl Digits {
 /// ```
 pub fn write_number(value: f64, digits: Digits, text: &mut NumberText) -> usize {
     match digits {
-        Digits::Seventeen => write::<17>(value, text),
-        Digits::Twenty => write::<20>(value, text),
+        Digits::Seventeen => format::<17>(value, text),
+        Digits::Twenty => format::<20>(value, text),
     }
 }
 
-fn write<const DIGITS: usize>(value: f64, text: &mut NumberText) -> usize {
+fn format<const DIGITS: usize>(value: f64, text: &mut NumberText) -> usize {
     debug_assert!(value.is_finite(), "{value} has no text");
     let sign = usize::from(value.is_sign_negative());
     text[0] = b'-';
@@ -66,14 +66,14 @@ fn write<const DIGITS: usize>(value: f64, text: &mut NumberText) -> usize {
     // Whole numbers of up to 17 digits, for which the cast is exact. It saturates for larger numbers.
     let whole = magnitude as u64;
     if whole as f64 == magnitude && whole < 100_000_000_000_000_000 {
-        return write_whole(whole, text, sign);
+        return format_whole(whole, text, sign);
     }
     let range = if DIGITS == 17 { 1e-15..1e17 } else { 1e-12..1e20 };
     if range.contains(&magnitude) {
         let (digits, exponent) = significant_digits::<DIGITS>(magnitude);
         format_digits(&digit_bytes::<DIGITS>(digits), exponent, text, sign)
     } else {
-        write_extreme::<DIGITS>(magnitude, text, sign)
+        format_with_std::<DIGITS>(magnitude, text, sign)
     }
 }
 
@@ -85,14 +85,14 @@ fn significant_digits<const DIGITS: usize>(magnitude: f64) -> (u128, i32) {
     // All numbers in this range are normal: the smallest is 1e-15.
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
     let binary_exponent = (bits >> 52) as i32 - 1023;
-    let two = binary_exponent - 52;
+    let exponent_of_two = binary_exponent - 52;
     // floor(log10(2^binary_exponent)) is the decimal exponent or one less.
     let mut exponent = (binary_exponent * 315_653) >> 20;
     exponent += i32::from(magnitude >= POWERS_OF_TEN[(exponent + 1 + 15) as usize]);
     loop {
-        let ten = DIGITS as i32 - 1 - exponent;
-        let product = u128::from(mantissa) * POWERS_OF_FIVE[ten as usize];
-        let shift = -(two + ten);
+        let exponent_of_five = DIGITS as i32 - 1 - exponent;
+        let product = u128::from(mantissa) * POWERS_OF_FIVE[exponent_of_five as usize];
+        let shift = -(exponent_of_two + exponent_of_five);
         let (digits, rest, half) = if shift > 0 {
             let rest = product & ((1 << shift) - 1);
             (product >> shift, rest, 1 << (shift - 1))
@@ -105,15 +105,15 @@ fn significant_digits<const DIGITS: usize>(magnitude: f64) -> (u128, i32) {
         } else if digits >= too_large {
             exponent += 1;
         } else {
-            let up = rest > half || (rest == half && digits & 1 == 1);
-            let rounded = digits + u128::from(up);
+            let rounds_up = rest > half || (rest == half && digits & 1 == 1);
+            let rounded = digits + u128::from(rounds_up);
             return if rounded == too_large { (smallest, exponent + 1) } else { (rounded, exponent) };
         }
     }
 }
 
 /// Writes a whole number below 1e17 after the sign.
-fn write_whole(whole: u64, text: &mut NumberText, sign: usize) -> usize {
+fn format_whole(whole: u64, text: &mut NumberText, sign: usize) -> usize {
     if whole < 100_000_000 {
         let digits = eight_digits(whole as u32);
         // Leading zeros are the low bytes; the last digit is kept even if it is 0.
@@ -174,7 +174,7 @@ fn format_digits<const DIGITS: usize>(
 
 /// Writes numbers outside the usual range. Rust rounds them correctly; only the format of the exponent differs.
 #[cold]
-fn write_extreme<const DIGITS: usize>(magnitude: f64, text: &mut NumberText, sign: usize) -> usize {
+fn format_with_std<const DIGITS: usize>(magnitude: f64, text: &mut NumberText, sign: usize) -> usize {
     let mut written = [0u8; 32];
     let mut rest = &mut written[..];
     // `d.ddddddddddddddddddde-ddd` has at most 26 bytes.
@@ -210,12 +210,12 @@ fn digit_bytes<const DIGITS: usize>(number: u128) -> [u8; DIGITS] {
         Ok(number) => (number / UNIT, number % UNIT),
         Err(_) => ((number / u128::from(UNIT)) as u64, (number % u128::from(UNIT)) as u64),
     };
-    let eight = |number: u64| (eight_digits(number as u32) | ASCII_ZEROS).to_le_bytes();
+    let ascii_digits = |number: u64| (eight_digits(number as u32) | ASCII_ZEROS).to_le_bytes();
     let mut bytes = [0; DIGITS];
     let first = DIGITS - 16;
-    bytes[..first].copy_from_slice(&eight(upper)[8 - first..]);
-    bytes[first..first + 8].copy_from_slice(&eight(lower / 100_000_000));
-    bytes[first + 8..].copy_from_slice(&eight(lower % 100_000_000));
+    bytes[..first].copy_from_slice(&ascii_digits(upper)[8 - first..]);
+    bytes[first..first + 8].copy_from_slice(&ascii_digits(lower / 100_000_000));
+    bytes[first + 8..].copy_from_slice(&ascii_digits(lower % 100_000_000));
     bytes
 }
 
@@ -234,10 +234,10 @@ fn eight_digits(number: u32) -> u64 {
 /// 5^0 to 5^32. The product of the last one and a 53-bit mantissa still fits 128 bits.
 const POWERS_OF_FIVE: [u128; 33] = {
     let mut powers = [1; 33];
-    let mut at = 1;
-    while at < 33 {
-        powers[at] = powers[at - 1] * 5;
-        at += 1;
+    let mut exponent = 1;
+    while exponent < 33 {
+        powers[exponent] = powers[exponent - 1] * 5;
+        exponent += 1;
     }
     powers
 };

@@ -52,22 +52,22 @@ pub struct TextReader<R> {
     groups: Vec<ColumnGroup>,
     columns: usize,
     problems: Problems,
-    is_bad_text_reported: bool,
+    is_invalid_text_reported: bool,
     is_done: bool,
     /// Offset of the last row, if it was truncated and skipped.
     truncated_at: Option<u64>,
     /// Seeks to a row, if the stream supports it.
-    seek: Option<SeekRow<R>>,
+    seek_to_row: Option<SeekToRow<R>>,
     digits: Digits,
     /// Whether the last cell of a row is a comment.
     has_comment: bool,
     /// Problems of lines that start with a letter instead of a time. They are not reported if no row follows:
     /// typeperf prints such lines when it ends.
-    trailing: Vec<Problem>,
+    trailing_lines: Vec<Problem>,
     reservation: Reservation,
 }
 
-type SeekRow<R> = fn(&mut csv::Reader<Decoder<R>>, csv::Position) -> csv::Result<()>;
+type SeekToRow<R> = fn(&mut csv::Reader<Decoder<R>>, csv::Position) -> csv::Result<()>;
 
 impl<R: Read + Seek> TextReader<R> {
     /// Opens a log at the stream's current position and reads its header.
@@ -95,7 +95,7 @@ impl<R: Read + Seek> TextReader<R> {
     /// Enables seeking. The file starts at offset `origin` of the stream.
     pub(super) fn with_seek(mut self, origin: u64) -> Result<Self, LogError> {
         self.csv.get_mut().set_origin(origin);
-        self.seek = Some(|csv, position| csv.seek_raw(SeekFrom::Start(position.byte()), position));
+        self.seek_to_row = Some(|csv, position| csv.seek_raw(SeekFrom::Start(position.byte()), position));
         Ok(self)
     }
 }
@@ -145,13 +145,13 @@ impl<R: Read> TextReader<R> {
             groups: Vec::new(),
             columns: 0,
             problems: Problems::default(),
-            is_bad_text_reported: false,
+            is_invalid_text_reported: false,
             is_done: false,
             truncated_at: None,
-            seek: None,
+            seek_to_row: None,
             digits: Digits::default(),
             has_comment: false,
-            trailing: Vec::new(),
+            trailing_lines: Vec::new(),
             reservation: options.budget.reserve(0).map_err(LogError::over_budget)?,
         };
         reader.read_header(options)?;
@@ -179,9 +179,9 @@ impl<R: Read> TextReader<R> {
 
     /// Seeks to the row at a position; false if the stream does not support it.
     fn seek_row(&mut self, position: csv::Position) -> Result<bool, LogError> {
-        let Some(seek) = self.seek else { return Ok(false) };
-        seek(&mut self.csv, position).map_err(|error| LogError::io(into_io(error)))?;
-        self.trailing = Vec::new();
+        let Some(seek) = self.seek_to_row else { return Ok(false) };
+        seek(&mut self.csv, position).map_err(|error| LogError::io(into_io_error(error)))?;
+        self.trailing_lines = Vec::new();
         self.is_done = false;
         Ok(true)
     }
@@ -220,7 +220,7 @@ impl<R: Read + Send> LogReader for TextReader<R> {
     }
 
     fn guessed_encoding(&self) -> Option<TextEncoding> {
-        self.csv.get_ref().guessed()
+        self.csv.get_ref().guessed_encoding()
     }
 
     fn bytes_read(&self) -> u64 {
@@ -228,7 +228,7 @@ impl<R: Read + Send> LogReader for TextReader<R> {
     }
 
     fn mark(&mut self) -> Option<Mark> {
-        let can_seek = self.seek.is_some() && self.csv.get_ref().matches_file();
+        let can_seek = self.seek_to_row.is_some() && self.csv.get_ref().matches_file();
         can_seek.then(|| Mark(Position::Text(self.csv.position().clone())))
     }
 
@@ -244,12 +244,12 @@ impl<R: Read + Send> LogReader for TextReader<R> {
     }
 
     fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
-        let here = self.csv.position().clone();
+        let current = self.csv.position().clone();
         let byte = self.facts.file_bytes.saturating_sub(bytes);
-        if byte <= here.byte() || !self.csv.get_ref().matches_file() {
+        if byte <= current.byte() || !self.csv.get_ref().matches_file() {
             return Ok(false);
         }
-        let mut target = here;
+        let mut target = current;
         target.set_byte(byte);
         let can_seek = self.seek_row(target)?;
         // Skip a row, which is probably incomplete.
@@ -258,7 +258,7 @@ impl<R: Read + Send> LogReader for TextReader<R> {
 }
 
 /// Converts an error of the CSV reader, which is always an I/O error.
-fn into_io(error: csv::Error) -> std::io::Error {
+fn into_io_error(error: csv::Error) -> std::io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => std::io::Error::other(format!("{other:?}")),

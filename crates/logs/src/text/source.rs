@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use crate::{Format, LogError, Problem, ReadOptions};
 
 use super::decoder::Decoder;
-use super::header::format_of;
+use super::header::detect_format;
 
 /// Maximum length of a row in bytes of UTF-8, and maximum number of cells in a row. With these limits, a reader needs
 /// at most about 256 MiB for a row (the buffer doubles), and the memory of its columns.
@@ -24,17 +24,19 @@ pub(super) fn origin_and_length<R: Seek>(stream: &mut R) -> Result<(u64, u64), L
     Ok((start, end.saturating_sub(start)))
 }
 
+/// Detects the encoding and the format of a text, and returns its decoder.
 pub(super) fn open_text<R: Read>(stream: R, options: &ReadOptions) -> Result<(Decoder<R>, Format), LogError> {
     let mut decoder = Decoder::new(stream, options.encoding).map_err(LogError::io)?;
     let (start, bytes) = decoder.peek();
     if bytes.is_empty() {
         return Err(LogError::not_a_log("the file is empty"));
     }
-    let format = format_of(&start, bytes)?;
-    decoder.set_row_memory(options.budget.reserve(0).map_err(LogError::over_budget)?);
+    let format = detect_format(&start, bytes)?;
+    decoder.set_row_reservation(options.budget.reserve(0).map_err(LogError::over_budget)?);
     Ok((decoder, format))
 }
 
+/// The error for a row at this offset that exceeds a limit.
 pub(super) fn row_too_long(offset: u64) -> LogError {
     let mib = MAX_ROW_BYTES >> 20;
     let message = format!("a row is longer than {mib} MiB or has more than {MAX_ROW_CELLS} cells");

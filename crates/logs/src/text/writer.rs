@@ -61,7 +61,7 @@ pub struct TextWriter<W: Write> {
     zone: TimeZone,
     columns: Vec<Column>,
     is_header_written: bool,
-    number: NumberText,
+    number_text: NumberText,
     digits: Digits,
     encoding: TextEncoding,
     /// Length of the log so far, including an existing log.
@@ -69,7 +69,7 @@ pub struct TextWriter<W: Write> {
     /// `bytes` at the last flush; `None` if the length of the existing part is unknown.
     flushed_bytes: Option<u64>,
     /// Time of the last row, which can be one of an existing log.
-    last: Option<Moment>,
+    last_time: Option<Moment>,
     /// Whether rows are appended to an existing log, whose time zone applies.
     is_appended: bool,
     /// Whether the next row is the first appended one, which must be later than the existing rows.
@@ -79,9 +79,9 @@ pub struct TextWriter<W: Write> {
 }
 
 /// The state of an existing log.
-pub(super) struct Existing {
+pub(super) struct ExistingLog {
     pub(super) bytes: u64,
-    pub(super) last: Option<Moment>,
+    pub(super) last_time: Option<Moment>,
     pub(super) cut_bytes: u64,
     pub(super) digits: Digits,
 }
@@ -110,12 +110,12 @@ impl<W: Write> TextWriter<W> {
             zone,
             columns,
             is_header_written: false,
-            number: [0; 32],
+            number_text: [0; 32],
             digits: Digits::default(),
             encoding: TextEncoding::Utf8,
             bytes: 0,
             flushed_bytes: Some(0),
-            last: None,
+            last_time: None,
             is_appended: false,
             is_first_appended: false,
             cut_bytes: 0,
@@ -142,8 +142,8 @@ impl<W: Write> TextWriter<W> {
             ));
         }
         self.encoding = encoding;
-        let lacking = self.columns.iter().find(|column| encoded(encoding, &column.path).is_none());
-        if let Some(column) = lacking {
+        let unmappable = self.columns.iter().find(|column| encode(encoding, &column.path).is_none());
+        if let Some(column) = unmappable {
             let path = &column.path;
             return Err(LogError::unsupported(format!(
                 "'{path}' cannot be written in {encoding}: choose utf-8"
@@ -156,13 +156,13 @@ impl<W: Write> TextWriter<W> {
     }
 
     /// Continues an existing log after its last row.
-    pub(super) fn after(mut self, existing: &Existing) -> Self {
+    pub(super) fn continuing(mut self, existing: &ExistingLog) -> Self {
         self.is_header_written = true;
         self.is_appended = true;
         self.is_first_appended = true;
         self.bytes = existing.bytes;
         self.flushed_bytes = Some(existing.bytes);
-        self.last = existing.last;
+        self.last_time = existing.last_time;
         self.cut_bytes = existing.cut_bytes;
         self.digits = existing.digits;
         self
@@ -181,7 +181,7 @@ impl<W: Write> TextWriter<W> {
 
     /// Time of the last row, which can be one of the log that was [appended](Self::append) to.
     pub fn last_time(&self) -> Option<Moment> {
-        self.last
+        self.last_time
     }
 
     /// The number of bytes that [`append`](Self::append) removed: a truncated last row.
@@ -215,19 +215,19 @@ impl<W: Write> TextWriter<W> {
         let at = if self.is_appended { self.appended_time(at)? } else { at };
         let mut time = [0; 23];
         at.local().write_log_time(&mut time);
-        self.field(&time)?;
-        self.last = Some(at);
+        self.write_cell(&time)?;
+        self.last_time = Some(at);
         self.is_first_appended = false;
         for _ in 0..self.columns.len() {
             let cell = match values.next().flatten().filter(|value| value.is_finite()) {
                 Some(value) => {
-                    let length = write_number(value, self.digits, &mut self.number);
-                    &self.number[..length]
+                    let length = write_number(value, self.digits, &mut self.number_text);
+                    &self.number_text[..length]
                 }
                 None => NO_VALUE,
             };
             self.csv.write_field(cell).map_err(into_log_error)?;
-            self.bytes += quoted_bytes(cell);
+            self.bytes += quoted_len(cell);
         }
         self.end_line()?;
         if values.next().is_some() {
@@ -241,7 +241,7 @@ impl<W: Write> TextWriter<W> {
     /// row of the log.
     fn appended_time(&self, at: Moment) -> Result<Moment, LogError> {
         let at = self.zone.utc_to_moment(at.utc);
-        match self.last {
+        match self.last_time {
             Some(last) if self.is_first_appended && at.utc <= last.utc => Err(LogError::unsupported(
                 format!("cannot append: the log ends at {last}; the row at {at} is not later"),
             )),
@@ -291,21 +291,21 @@ impl<W: Write> TextWriter<W> {
     fn write_header(&mut self, first: &str) -> Result<(), LogError> {
         self.is_header_written = true;
         // Like Windows, omit a zone's name that the encoding cannot represent.
-        let first = encoded(self.encoding, first)
-            .or_else(|| encoded(self.encoding, signature(self.format)))
+        let first = encode(self.encoding, first)
+            .or_else(|| encode(self.encoding, signature(self.format)))
             .unwrap_or_default();
-        self.bytes += quoted_bytes(&first);
+        self.bytes += quoted_len(&first);
         self.csv.write_field(&first).map_err(into_log_error)?;
         for column in &self.columns {
-            let path = encoded(self.encoding, &column.path).unwrap_or(Cow::Borrowed(column.path.as_bytes()));
+            let path = encode(self.encoding, &column.path).unwrap_or(Cow::Borrowed(column.path.as_bytes()));
             self.csv.write_field(&path).map_err(into_log_error)?;
-            self.bytes += quoted_bytes(&path);
+            self.bytes += quoted_len(&path);
         }
         self.end_line()
     }
 
-    fn field(&mut self, cell: &[u8]) -> Result<(), LogError> {
-        self.bytes += quoted_bytes(cell);
+    fn write_cell(&mut self, cell: &[u8]) -> Result<(), LogError> {
+        self.bytes += quoted_len(cell);
         self.csv.write_field(cell).map_err(into_log_error)
     }
 
@@ -337,20 +337,20 @@ impl<W: Write + SetLength> TextWriter<W> {
 }
 
 /// Encodes text; `None` if it has a character that the encoding lacks.
-fn encoded(encoding: TextEncoding, text: &str) -> Option<Cow<'_, [u8]>> {
+fn encode(encoding: TextEncoding, text: &str) -> Option<Cow<'_, [u8]>> {
     match encoding.code_page() {
         None => Some(Cow::Borrowed(text.as_bytes())),
         Some(page) => {
-            let (bytes, _, lacks_some) = page.table().encode(text);
+            let (bytes, _, has_unmappable) = page.table().encode(text);
             // Some tables substitute similar characters: 932 has one byte for the yen sign and `\`.
-            let (back, _) = page.table().decode_without_bom_handling(&bytes);
-            (!lacks_some && back == text).then_some(bytes)
+            let (decoded, _) = page.table().decode_without_bom_handling(&bytes);
+            (!has_unmappable && decoded == text).then_some(bytes)
         }
     }
 }
 
 /// Length of a cell with its quotes, doubled quotes and the separator.
-fn quoted_bytes(cell: &[u8]) -> u64 {
+fn quoted_len(cell: &[u8]) -> u64 {
     (cell.len() + cell.iter().filter(|&&byte| byte == b'"').count() + 3) as u64
 }
 

@@ -66,7 +66,7 @@ impl Provider for ShopProvider {
 /// The machine, and the state of its set.
 pub(crate) fn registry() -> (Arc<Registry>, Shop) {
     let clock = Clock::new(|| (1_000_000_000, FileTime(133_000_000_000_000_000)));
-    let mut registry = Registry::new("MADE", clock);
+    let mut registry = Registry::new("FAKE", clock);
     let mut info = CounterSetInfo::new("Shop", Guid::from_u128(7), InstanceType::Multiple);
     let mut requests = CounterInfo::new(1, "Requests/sec", CounterType::COUNTER_COUNTER);
     requests.unit = "1/s".into();

@@ -44,7 +44,7 @@ impl Peer {
             }
             Ok(status) => assert!(status.success(), "peer.c does not compile"),
         }
-        std::fs::create_dir(folder.path().join("mmv")).expect("made");
+        std::fs::create_dir(folder.path().join("mmv")).expect("created");
         let mut child = Command::new(program)
             .env("PCP_TMP_DIR", folder.path())
             .stdin(Stdio::piped())

@@ -10,7 +10,7 @@ use crate::writer::{File, Indom};
 fn seeds_satisfy_the_fuzz_target() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/mmv");
     if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {
-        fs::create_dir_all(&folder).expect("made");
+        fs::create_dir_all(&folder).expect("created");
         for version in [1, 2, 3] {
             let mut file = File::shop(version);
             let instances = vec![(1, "a".to_owned())];

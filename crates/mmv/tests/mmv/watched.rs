@@ -222,14 +222,14 @@ fn files_that_are_not_mmv_files_are_reported() {
         .expect("written");
     fs::write(folder.path("empty"), "").expect("written");
     fs::write(folder.path(".hidden"), "x").expect("written");
-    fs::create_dir(folder.path("folder")).expect("made");
+    fs::create_dir(folder.path("folder")).expect("created");
     symlink(folder.path("text"), folder.path("link")).expect("linked");
-    rustix::fs::mkfifoat(rustix::fs::CWD, folder.path("pipe"), rustix::fs::Mode::RUSR).expect("made");
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.path("pipe"), rustix::fs::Mode::RUSR).expect("created");
     let mut torn = File::shop(1);
     torn.generations = [5, 0];
     folder.replace("torn", &torn);
-    let large = fs::File::create(folder.path("very large")).expect("made");
-    large.set_len(9 << 20).expect("made long");
+    let large = fs::File::create(folder.path("very large")).expect("created");
+    large.set_len(9 << 20).expect("extended");
     assert_eq!(
         folder.problems(),
         [
@@ -312,7 +312,7 @@ fn unreadable_files_are_reported() {
 fn problems_beyond_a_thousand_are_counted() {
     let folder = Folder::new();
     for index in 0..1_003 {
-        let mut file = fs::File::create(folder.path(&index.to_string())).expect("made");
+        let mut file = fs::File::create(folder.path(&index.to_string())).expect("created");
         file.write_all(b"x").expect("written");
     }
     let found = folder.find();

@@ -79,9 +79,9 @@ fn push(rows: &mut Rows, key: InstanceKey, values: &[(u32, u64, u64)]) {
 }
 
 impl Machine {
-    /// The machine MADE.
+    /// The machine FAKE.
     pub(crate) fn new() -> Self {
-        Self::named("MADE")
+        Self::named("FAKE")
     }
 
     pub(crate) fn named(name: &str) -> Self {
@@ -116,7 +116,7 @@ impl Machine {
 
     /// Installs a connector to other machines.
     pub(crate) fn connect(&self, connector: Arc<dyn Connector>) {
-        let mut registry = Registry::new("MADE", self.clock.clone());
+        let mut registry = Registry::new("FAKE", self.clock.clone());
         let known = self.registry();
         known.counter_sets().for_each(|info| assert!(registry.share_from(&known, info)));
         registry.set_connector(connector);
@@ -125,7 +125,7 @@ impl Machine {
 
     /// Removes sets; all others are available.
     pub(crate) fn without(&self, sets: &[&str]) {
-        *self.registry.lock().expect("no panic") = registry_of("MADE", &self.clock, &self.values, sets);
+        *self.registry.lock().expect("no panic") = registry_of("FAKE", &self.clock, &self.values, sets);
     }
 
     /// Advances the clock, and changes values.

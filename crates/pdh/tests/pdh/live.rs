@@ -256,8 +256,8 @@ fn counters_report_their_properties() {
     assert_eq!((info.user_data, info.query_user_data, query.user_data()), (22, 11, 11));
     assert_eq!((info.scale, info.default_scale, info.version), (0, -1, 0));
     assert_eq!(info.counter_type.name(), Some("PERF_RAW_FRACTION"));
-    assert_eq!(info.full_path, r"\\MADE\LogicalDisk(/HOME)\% Free Space");
-    assert_eq!(info.elements.machine.as_deref(), Some("MADE"));
+    assert_eq!(info.full_path, r"\\FAKE\LogicalDisk(/HOME)\% Free Space");
+    assert_eq!(info.elements.machine.as_deref(), Some("FAKE"));
     assert_eq!((info.elements.instance.as_deref(), info.elements.parent.as_deref()), (Some("/HOME"), None));
     let up = query.add_counter(r"\System\System Up Time", 0).expect("an existing counter");
     assert_eq!(query.info(up).expect("an existing counter").explain_text, "Seconds since the start.");

@@ -77,7 +77,7 @@ fn counters_keep_their_types_in_logs() {
     let kind = |name, log_type| {
         let (query, ids) = query_of(&recorded(folder.path(), name, log_type), &[path]);
         let kind = query.kind(ids[0]).expect("an existing counter");
-        assert_eq!(query.info(ids[0]).expect("an existing counter").full_path, format!(r"\\MADE{path}"));
+        assert_eq!(query.info(ids[0]).expect("an existing counter").full_path, format!(r"\\FAKE{path}"));
         kind
     };
     assert_eq!(kind("k.blg", 8).counter_type.name(), Some("PERF_COUNTER_BULK_COUNT"));

@@ -56,7 +56,7 @@ fn value(query: &Query, id: tachograph_pdh::CounterId) -> Result<f64, PdhStatus>
 fn names_of_other_machines_are_accepted() {
     let Fixture { here, others, connector } = fixture();
     let source = &here.source;
-    assert_eq!(source.machines(), Ok([r"\\MADE", r"\\WEB2", r"\\WEB3"].map(str::to_owned).to_vec()));
+    assert_eq!(source.machines(), Ok([r"\\FAKE", r"\\WEB2", r"\\WEB3"].map(str::to_owned).to_vec()));
     assert_eq!(source.connect_machine(Some(r"\\web2")), Ok(()));
     let sets = others[0].source.objects(None, 400);
     for name in ["WEB2", r"\\web2"] {

@@ -11,9 +11,9 @@ fn texts(names: &[&str]) -> Vec<String> {
 #[test]
 fn objects_of_a_machine_are_listed() {
     let source = Machine::new().source;
-    assert_eq!(source.machines(), Ok(texts(&[r"\\MADE"])));
+    assert_eq!(source.machines(), Ok(texts(&[r"\\FAKE"])));
     let all = texts(&["System", "Processor", "Process", "LogicalDisk", "Thread", "Empty", "Shop"]);
-    for machine in [None, Some(""), Some("MADE"), Some(r"\\made"), Some(".")] {
+    for machine in [None, Some(""), Some("FAKE"), Some(r"\\fake"), Some(".")] {
         assert_eq!(source.objects(machine, 400), Ok(all.clone()), "{machine:?}");
     }
     assert_eq!(source.objects(Some("other"), 400), Err(PdhStatus::NO_MACHINE));
@@ -48,8 +48,8 @@ fn objects_of_a_log_are_listed() {
     for (name, number) in [("a.blg", 8), ("a.csv", 1), ("a.tsv", 2)] {
         let paths = [r"\Process(*)\Ticks/sec", r"\System\System Up Time", r"\Process(init)\ID Process"];
         let source = log_source(machine.log(&folder.path().join(name), number, &paths));
-        assert_eq!(source.machines(), Ok(texts(&[r"\\MADE"])), "{name}");
-        assert_eq!(source.objects(Some("made"), 400), Ok(texts(&["Process", "System"])), "{name}");
+        assert_eq!(source.machines(), Ok(texts(&[r"\\FAKE"])), "{name}");
+        assert_eq!(source.objects(Some("fake"), 400), Ok(texts(&["Process", "System"])), "{name}");
         let items = ObjectItems {
             counters: texts(&["Ticks/sec", "ID Process"]),
             instances: Some(texts(&["bash", "init"])),
@@ -59,6 +59,6 @@ fn objects_of_a_log_are_listed() {
         assert_eq!(source.default_object(None).as_deref(), Ok("Process"));
         // bash is omitted: the log has another counter of it, but not ID Process.
         let all = source.expand_wild_card_path(r"\Process(*)\ID Process", 0);
-        assert_eq!(all, Ok(texts(&[r"\\MADE\Process(init)\ID Process"])), "{name}");
+        assert_eq!(all, Ok(texts(&[r"\\FAKE\Process(init)\ID Process"])), "{name}");
     }
 }

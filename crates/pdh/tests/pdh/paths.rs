@@ -107,7 +107,7 @@ fn validate_path_returns_the_documented_statuses() {
     assert_eq!(validate("System Up Time"), PdhStatus::BAD_COUNTERNAME);
     assert_eq!(validate(r"\System\System Down Time"), PdhStatus::NO_COUNTER);
     assert_eq!(validate(r"\System\System Up Time"), PdhStatus::SUCCESS);
-    assert_eq!(validate(r"\\made\system\system up time"), PdhStatus::SUCCESS);
+    assert_eq!(validate(r"\\fake\system\system up time"), PdhStatus::SUCCESS);
     assert_eq!(validate(r"\\.\System\System Up Time"), PdhStatus::SUCCESS);
     assert_eq!(validate(r"\\other\System\System Up Time"), PdhStatus::NO_MACHINE);
     assert_eq!(validate(r"\Sistem\System Up Time"), PdhStatus::NO_OBJECT);
@@ -136,7 +136,7 @@ fn wildcards_expand_to_existing_paths() {
     assert_eq!(expand(r"\Process(b*)\Ticks/sec", 0), paths(&three[..2]));
     assert_eq!(expand(r"\Process(*#*)\Ticks/sec", 0), paths(&three));
     // The machine is included if the path has one.
-    assert_eq!(expand(r"\\MADE\Process(i*)\Ticks/sec", 0), paths(&[r"\\MADE\Process(init)\Ticks/sec"]));
+    assert_eq!(expand(r"\\FAKE\Process(i*)\Ticks/sec", 0), paths(&[r"\\FAKE\Process(init)\Ticks/sec"]));
     // Counters.
     let system = [r"\System\System Up Time", r"\System\Context Switches/sec"];
     assert_eq!(expand(r"\System\*", 0), paths(&system));
@@ -210,9 +210,9 @@ fn paths_of_a_log_include_its_machine() {
     let source = log_source(log);
     let expand = |path: &str| source.expand_wild_card_path(path, 0);
     let expected: Vec<_> =
-        ["bash", "bash#1", "init"].iter().map(|name| format!(r"\\MADE\Process({name})\Ticks/sec")).collect();
+        ["bash", "bash#1", "init"].iter().map(|name| format!(r"\\FAKE\Process({name})\Ticks/sec")).collect();
     assert_eq!(expand(r"\Process(*)\*"), Ok(expected));
-    assert_eq!(expand(r"\*\*"), Ok(vec![r"\\MADE\System\System Up Time".to_owned()]));
+    assert_eq!(expand(r"\*\*"), Ok(vec![r"\\FAKE\System\System Up Time".to_owned()]));
     assert_eq!(expand(r"\Processor(*)\*"), Err(PdhStatus::NO_OBJECT));
     assert_eq!(source.validate_path(r"\System\System Up Time"), Ok(()));
     assert_eq!(source.validate_path(r"\Process(nobody)\Ticks/sec"), Err(PdhStatus::NO_INSTANCE));

@@ -4,10 +4,11 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Instant;
 
+use tachograph_counters::io_error_text;
+
 use super::stream::{Stream, is_timeout};
 use super::transport::{ExchangeError, Received};
 use crate::limits::MAX_RESPONSE_BYTES;
-use crate::os_error::os_error_text;
 
 /// Maximum length of a response's header.
 const MAX_HEADER_BYTES: usize = 16 << 10;
@@ -246,7 +247,7 @@ fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
             ExchangeError::NotTrusted(super::tls::alert_message(*alert))
         }
         _ if is_timeout(error) => ExchangeError::TimedOut(step),
-        _ => ExchangeError::Broken(os_error_text(error)),
+        _ => ExchangeError::Broken(io_error_text(error)),
     }
 }
 

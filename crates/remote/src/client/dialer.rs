@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+use tachograph_counters::io_error_text;
 
 use super::transport::ExchangeError;
-use crate::os_error::os_error_text;
 
 /// The delay before the next address is tried in parallel, as recommended by RFC 8305.
 const NEXT_ADDRESS_DELAY: Duration = Duration::from_millis(250);
@@ -108,7 +108,7 @@ impl Dialer {
                     let _ = sender.send(addresses);
                 };
                 let thread = std::thread::Builder::new().name("resolve".to_owned()).spawn(resolve);
-                thread.map_err(|error| ExchangeError::Unreachable(os_error_text(&error)))?;
+                thread.map_err(|error| ExchangeError::Unreachable(io_error_text(&error)))?;
                 receiver
             }
         };
@@ -125,7 +125,7 @@ impl Dialer {
             }
             Ok(Err(error)) => {
                 self.started = None;
-                return Err(ExchangeError::Unreachable(os_error_text(&error)));
+                return Err(ExchangeError::Unreachable(io_error_text(&error)));
             }
             Err(_) => {
                 self.resolution = Some(receiver);
@@ -218,7 +218,7 @@ impl Dialer {
         self.failure = Some(match error {
             // The kernel has given up.
             Errno::TIMEDOUT => ExchangeError::TimedOut("connecting"),
-            _ => ExchangeError::Unreachable(os_error_text(&error.into())),
+            _ => ExchangeError::Unreachable(io_error_text(&error.into())),
         });
         if let Some(candidate) = self.candidates.get_mut(index) {
             candidate.has_failed = true;
@@ -234,7 +234,7 @@ impl Dialer {
             self.attempts.iter().map(|attempt| PollFd::new(&attempt.socket, PollFlags::OUT)).collect();
         match poll(&mut polled, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(ExchangeError::Unreachable(os_error_text(&error.into()))),
+            Err(error) => return Err(ExchangeError::Unreachable(io_error_text(&error.into()))),
         }
         let ready: Vec<bool> = polled.iter().map(|poll_fd| !poll_fd.revents().is_empty()).collect();
         drop(polled);

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
+use tachograph_counters::io_error_text;
 
 use super::connection::Connection;
 use super::dialer::{Dialer, MAX_ATTEMPT_AGE};
 use super::stream::{Stream, TimedStream, TlsStream, is_timeout};
 use super::tls::{ClientIdentity, Tls, Trust};
 use super::transport::{ExchangeError, Method, Peer, Received, Response, Transport};
-use crate::os_error::os_error_text;
 use crate::token::Token;
 
 /// Maximum time from a request to its answer, over several exchanges. After that, the connection is abandoned, because the kernel
@@ -160,7 +160,7 @@ impl HttpTransport {
                 ExchangeError::NotTrusted(super::tls::alert_message(*alert))
             }
             (Some(cause), _) => ExchangeError::Invalid(format!("not TLS, or damaged: {cause}")),
-            (None, _) => ExchangeError::Broken(format!("TLS handshake: {}", os_error_text(error))),
+            (None, _) => ExchangeError::Broken(format!("TLS handshake: {}", io_error_text(error))),
         }
     }
 

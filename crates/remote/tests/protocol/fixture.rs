@@ -7,15 +7,20 @@ use std::time::{Duration, Instant};
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
-use tachograph_perflib::{Clock, ErrorCode, Failure, Guid, InstanceKey, Provider, Registry, Rows};
+use tachograph_perflib::{
+    Clock, ErrorCode, Failure, Guid, InstanceFilter, InstanceKey, Provider, Registry, Rows, SetSelection,
+};
+use tachograph_remote::frame::Frame;
+use tachograph_remote::message::{CollectReply, CollectRequest, OpenReply, encode_selections};
 use tachograph_remote::{
-    Agent, AgentError, AgentOptions, ExchangeError, Method, Peer, Received, Response, Transport,
+    Agent, AgentOptions, ExchangeError, Method, Peer, Received, Response, Transport, difference,
 };
 
 pub(crate) const DISK: Guid = Guid::from_u128(0xD15C);
 pub(crate) const TASKS: Guid = Guid::from_u128(0x7A5C);
 pub(crate) const SYSTEM: Guid = Guid::from_u128(0x5757);
 pub(crate) const BROKEN: Guid = Guid::from_u128(0xBAD);
+pub(crate) const LARGE: Guid = Guid::from_u128(0x1A46E);
 
 /// Fills the rows of a collection.
 pub(crate) type Fill = dyn FnMut(&mut Rows) -> Result<(), Failure> + Send;
@@ -264,16 +269,7 @@ impl Transport for TestTransport {
             };
             let (status, mut bytes) = match outcome {
                 Ok(bytes) => (200, bytes),
-                Err(error) => {
-                    let status = match &error {
-                        AgentError::Message(_) => 400,
-                        AgentError::NoQuery => 404,
-                        AgentError::Limit(_) => 429,
-                        AgentError::Failed(_) => 500,
-                        AgentError::Busy => 503,
-                    };
-                    (status, error.to_string().into_bytes())
-                }
+                Err(error) => (error.http_status(), error.to_string().into_bytes()),
             };
             if std::mem::take(&mut state.lose_next) {
                 return Err(ExchangeError::TimedOut("waiting for the answer"));
@@ -317,4 +313,38 @@ impl Transport for TestTransport {
             None => Received::Broken,
         })
     }
+}
+
+pub(crate) fn selections() -> Vec<SetSelection> {
+    let selection = |set, counter_ids: &[u32], instances| SetSelection {
+        set,
+        counter_ids: counter_ids.to_vec(),
+        instances,
+    };
+    let filters = vec![InstanceFilter::from_path("sd*#1"), InstanceFilter::new("*", Some(2))];
+    vec![
+        selection(DISK, &[1, 2, 3, 4, 5], vec![InstanceFilter::all()]),
+        selection(TASKS, &[7], filters),
+        selection(SYSTEM, &[1, 2], vec![InstanceFilter::all()]),
+    ]
+}
+
+/// A frame with missing values, statuses and errors.
+pub(crate) fn frame() -> (Vec<SetSelection>, Vec<u8>) {
+    let selections = selections();
+    let agent = agent(&machine(&FakeTime::default()));
+    let reply = agent.open("a", &encode_selections(selections.iter())).expect("a query");
+    let reply = OpenReply::decode(&reply, selections.len()).expect("a reply");
+    assert_eq!(reply.statuses, [0, 0, 0]);
+    let collected = agent.collect("a", reply.query, &CollectRequest { number: 1, held: 0 }.encode());
+    let collected = collected.expect("a frame");
+    let reply = CollectReply::decode(&collected).expect("a reply");
+    let mut frame = Vec::new();
+    difference::decode(&[], reply.frame_bytes, reply.differences, &mut frame).expect("a frame");
+    (selections, frame)
+}
+
+pub(crate) fn is_valid_frame(frame: &[u8], selections: &[SetSelection]) -> bool {
+    let selections: Vec<_> = selections.iter().collect();
+    Frame::new(frame.to_vec(), &selections).is_ok()
 }

@@ -2,7 +2,8 @@
 
 mod closing;
 mod fixture;
-mod hostile;
+mod invalid_messages;
+mod limits;
 mod restarts;
 mod sent_ahead;
 mod unresponsive_machine;

@@ -28,7 +28,7 @@ fn open(file: PathBuf) -> TestScreen {
 #[test]
 fn arithmetic_averages_are_marked_in_all_views() {
     let folder = tempfile::tempdir().expect("a folder");
-    let samples = Machine::new("MADE", 5, Life::default()).samples(1000);
+    let samples = Machine::new("FAKE", 5, Life::default()).samples(1000);
     for (file, is_marked) in [
         (write_csv(folder.path(), "formatted.csv", &samples), true),
         (write_blg(folder.path(), "raw.blg", &samples), false),

@@ -86,7 +86,7 @@ fn compare_everywhere(file: &Path) {
 fn the_displayed_range_has_the_same_statistics_in_a_generated_log() {
     let folder = tempfile::tempdir().expect("a folder");
     // The times of its samples are not whole milliseconds.
-    let samples = Machine::new("MADE", 5, Life::default()).samples(400);
+    let samples = Machine::new("FAKE", 5, Life::default()).samples(400);
     assert!(samples.iter().any(|sample| sample.at.utc.0 % FileTime::PER_MILLISECOND != 0));
     compare_everywhere(&write_blg(folder.path(), "odd.blg", &samples));
 }

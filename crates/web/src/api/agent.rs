@@ -93,12 +93,6 @@ async fn answer(
 }
 
 fn refusal(error: &AgentError) -> Response {
-    let status = match error {
-        AgentError::Message(_) => StatusCode::BAD_REQUEST,
-        AgentError::NoQuery => StatusCode::NOT_FOUND,
-        AgentError::Limit(_) => StatusCode::TOO_MANY_REQUESTS,
-        AgentError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        AgentError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
+    let status = StatusCode::from_u16(error.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     ApiError::new(status, error.to_string()).into_response()
 }

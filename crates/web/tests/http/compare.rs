@@ -70,7 +70,7 @@ fn the_most_important_change_is_first() {
     assert_eq!((&p1["values_before"], &p1["values_after"]), (&json!(100), &json!(100)));
     let pairing = (&p1["pairing"], &p1["instances_before"], &p1["instances_after"]);
     assert_eq!(pairing, (&json!("instance"), &json!(1), &json!(1)));
-    assert_eq!((&p1["path"], &p1["unit"]), (&json!(r"\\MADE\Things(p1)\Things/sec"), &json!("1/s")));
+    assert_eq!((&p1["path"], &p1["unit"]), (&json!(r"\\FAKE\Things(p1)\Things/sec"), &json!("1/s")));
     let p9 = row("Things/sec", "p9");
     assert_eq!(
         (&p9["change"], &p9["before"], &p9["factor"]),

@@ -15,7 +15,7 @@ fn queries_return_current_values() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
     let parameters =
-        [("path", r"\Things(*)\Things/sec"), ("path", r"\\made\things(P1)\number"), ("path", r"\X\Y")];
+        [("path", r"\Things(*)\Things/sec"), ("path", r"\\fake\things(P1)\number"), ("path", r"\X\Y")];
     let response = get(server.address, &target("/api/query", &parameters)).json();
     let values: Vec<_> = response["series"]
         .as_array()
@@ -23,7 +23,7 @@ fn queries_return_current_values() {
         .iter()
         .map(|series| (series["path"].as_str().expect("a path").to_owned(), series["value"].as_f64()))
         .collect();
-    let path = |name: &str| format!(r"\\MADE\Things({name}");
+    let path = |name: &str| format!(r"\\FAKE\Things({name}");
     let expected = [
         (path(r"p0)\Things/sec"), Some(0.0)),
         (path(r"p1)\Things/sec"), Some(1.0)),
@@ -56,7 +56,7 @@ fn charts_statistics_and_exports_work_live() {
     assert!(export.text().starts_with(r#""(PDH-CSV 4.0)"#), "{}", export.text());
     let blg = [("path", r"\Things(p2)\*"), ("format", "blg")];
     let blg = get(server.address, &target("/api/sources/live/export", &blg));
-    assert_eq!(blg.header("content-disposition"), Some("attachment; filename=\"MADE.blg\""));
+    assert_eq!(blg.header("content-disposition"), Some("attachment; filename=\"FAKE.blg\""));
     assert!(blg.body.len() > 1000);
 }
 
@@ -101,7 +101,7 @@ fn exports_have_one_column_per_series() {
     let export = get(server.address, &target("/api/sources/live/export", &both)).text();
     let header = export.lines().next().expect("a header");
     let columns: Vec<_> = header.split(',').skip(1).collect();
-    assert_eq!(columns, [r#""\\MADE\Things(p0)\Things/sec""#, r#""\\MADE\Things(p0)\Number""#]);
+    assert_eq!(columns, [r#""\\FAKE\Things(p0)\Things/sec""#, r#""\\FAKE\Things(p0)\Number""#]);
     // Both counters have values before and after the absence of the set.
     let mut are_complete: Vec<_> = export.lines().skip(1).map(|row| row.ends_with(r#""0","0""#)).collect();
     are_complete.dedup();

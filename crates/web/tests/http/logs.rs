@@ -26,13 +26,13 @@ fn sources_sets_and_instances_are_listed() {
     let server = TestServer::start(&machine, TestOptions::default());
     let source = wait_until_read(&server, "1");
     assert_eq!(source["name"], "server.blg");
-    assert_eq!(source["machines"], serde_json::json!(["MADE"]));
+    assert_eq!(source["machines"], serde_json::json!(["FAKE"]));
     assert_eq!((&source["samples"], &source["interval"]), (&101.into(), &1.0.into()));
     assert_eq!((&source["is_formatted"], &source["is_closable"]), (&false.into(), &false.into()));
     // The log has no counters of processors, and Tachograph wrote it.
     assert_eq!((&source["operating_system"], &source["processors"]), (&Value::Null, &Value::Null));
     let live = get(server.address, "/api/sources/live").json();
-    assert_eq!((&live["operating_system"], &live["processors"]), (&"Made 1.0".into(), &3.into()));
+    assert_eq!((&live["operating_system"], &live["processors"]), (&"Fake 1.0".into(), &3.into()));
     let list = get(server.address, "/api/sources").json();
     let ids: Vec<_> =
         list["sources"].as_array().expect("a list").iter().map(|source| &source["id"]).collect();
@@ -164,7 +164,7 @@ fn excluded_counters_are_omitted() {
     let server = TestServer::start(&machine, TestOptions::default());
     wait_until_read(&server, "1");
     // There are more counters than the maximum number of paths.
-    let out = [r"\\MADE\Things(p7)\Things/sec", r"\things(P299)\things/SEC"];
+    let out = [r"\\FAKE\Things(p7)\Things/sec", r"\things(P299)\things/SEC"];
     let parameters = |format| [("path", RATES), ("except", out[0]), ("except", out[1]), ("format", format)];
     let is_kept = |path: &str| !path.contains("(p7)") && !path.contains("(p299)");
     for id in ["live", "1"] {

@@ -13,7 +13,7 @@ use tachograph_web::MachineList;
 use crate::client::{get, target};
 use crate::test_server::{Machine, TestOptions, TestServer};
 
-/// The machine MADE, and silent machines, which keep their callers waiting until they are released.
+/// The machine FAKE, and silent machines, which keep their callers waiting until they are released.
 struct Fleet {
     names: Vec<Arc<str>>,
     registry: Arc<Registry>,
@@ -32,7 +32,7 @@ impl Fleet {
     fn new(machine: &Machine, silent: usize) -> Arc<Self> {
         let registry = (machine.options(Duration::from_secs(1)).registry)();
         let silent = (0..silent).map(|index| format!("silent{index}").into());
-        let names = std::iter::once(Arc::from("MADE")).chain(silent).collect();
+        let names = std::iter::once(Arc::from("FAKE")).chain(silent).collect();
         Arc::new(Self { names, registry, state: Mutex::default(), changed: Condvar::new() })
     }
 
@@ -56,7 +56,7 @@ impl MachineList for Fleet {
     }
 
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure> {
-        if machine == "MADE" {
+        if machine == "FAKE" {
             return Ok(Arc::clone(&self.registry));
         }
         let mut state = self.state.lock().expect("no panic");
@@ -113,7 +113,7 @@ fn silent_machines_do_not_block_live_requests() {
     fleet.wait_for_attempts(3);
     assert_eq!(get(address, "/api/sources").status, 200);
     assert_eq!(get(address, "/api/views/overview?source=live").status, 200);
-    assert_eq!(get(address, &sets("made")).json()["sets"][0]["name"], "Things");
+    assert_eq!(get(address, &sets("fake")).json()["sets"][0]["name"], "Things");
     assert_eq!(get(address, "/api/sources/live/sets").json()["sets"][0]["name"], "Things");
     let instances = target("/api/sources/live/instances", &[("set", "Things")]);
     assert_eq!(get(address, &instances).json()["instances"].as_array().map(Vec::len), Some(4));
@@ -138,7 +138,7 @@ fn cells_and_charts_have_the_sum_of_the_instances() {
     let has_values = |table: &Value| table["columns"][0]["all"]["average"].is_number();
     let table = wait_for(&server, &target("/api/fleet", &[path, ("path", r"\Things(p2)\*")]), has_values);
     // The instances have the numbers 0 to 3.
-    assert_eq!(table["rows"][0]["machine"], "MADE");
+    assert_eq!(table["rows"][0]["machine"], "FAKE");
     assert_eq!(table["rows"][0]["statistics"][0]["average"], 6.0, "{table}");
     assert_eq!(table["columns"][0]["instance"], "*");
     assert_eq!(table["columns"][0]["shown"], path.1);
@@ -149,11 +149,11 @@ fn cells_and_charts_have_the_sum_of_the_instances() {
     );
     let series = "/api/sources/live/series";
     let sums = [("columns", "4"), ("group_by", "machine")];
-    let of_one = ("path", r"\\MADE\Things(*)\Number");
+    let of_one = ("path", r"\\FAKE\Things(*)\Number");
     let across = ("across", "machines");
     for (request, name) in [
-        ([&[of_one][..], &sums].concat(), r"\\MADE\Things(*)\Number"),
-        ([&[of_one, path][..], &sums].concat(), r"\\MADE\Things(*)\Number"),
+        ([&[of_one][..], &sums].concat(), r"\\FAKE\Things(*)\Number"),
+        ([&[of_one, path][..], &sums].concat(), r"\\FAKE\Things(*)\Number"),
         ([&[path, across][..], &sums].concat(), r"\Things(*)\Number"),
     ] {
         let chart = get(server.address, &target(series, &request)).json();

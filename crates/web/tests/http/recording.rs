@@ -74,7 +74,7 @@ fn a_recording_outlives_its_client_and_can_be_opened() {
     assert_eq!(second.status, 409);
     let running = wait_for(&server, "samples", |status| status["samples"].as_u64() >= Some(3));
     let name = running["file"].as_str().expect("a name");
-    assert!(second.text().contains(name) && name.starts_with("MADE_") && name.ends_with(".blg"), "{name}");
+    assert!(second.text().contains(name) && name.starts_with("FAKE_") && name.ends_with(".blg"), "{name}");
     // The log can be read while it is recorded.
     assert!(sample_lengths(&server.file("records").join(name)).len() >= 3);
     let stopped = send(&server, "DELETE", "").json();

@@ -79,7 +79,7 @@ fn the_names_of_the_series_precede_the_samples() {
     let mut events = Events::open(server.address, &[("path", r"\Things(*)\*")]);
     let (name, series) = events.next().expect("an event");
     assert_eq!((name.as_str(), series["series"].as_array().expect("a list").len()), ("series", 4));
-    assert_eq!(series["series"][1]["path"], r"\\MADE\Things(p1)\Things/sec");
+    assert_eq!(series["series"][1]["path"], r"\\FAKE\Things(p1)\Things/sec");
     let first = events.sample();
     assert_eq!(first["values"], serde_json::json!([null, null, 0.0, 1.0]));
     let second = events.sample();
@@ -200,7 +200,7 @@ fn streams_have_sums_over_the_instances_of_a_name() {
         (name.as_str(), paths(&series)),
         (
             "series",
-            [r"\\MADE\Things(w)\Things/sec", r"\\MADE\Things(p3)\Things/sec"].map(String::from).to_vec()
+            [r"\\FAKE\Things(w)\Things/sec", r"\\FAKE\Things(p3)\Things/sec"].map(String::from).to_vec()
         )
     );
     // The first event has values, since earlier samples are known.

@@ -34,7 +34,7 @@ const NUMBER: u32 = 1;
 /// The start of the clock: 2022-06-18.
 const START: i64 = 133_000_000_000_000_000;
 
-/// The machine MADE: instance `pN` has the number N and counts N things per second. Every collection advances the clock by a
+/// The machine FAKE: instance `pN` has the number N and counts N things per second. Every collection advances the clock by a
 /// second.
 pub(crate) struct Machine {
     /// How often the provider was called.
@@ -87,8 +87,8 @@ impl Machine {
                 (ticks, FileTime(START + ticks))
             })
         };
-        let bare = Arc::new(Registry::new("MADE", clock(&seconds)));
-        let mut registry = Registry::new("MADE", clock(&seconds));
+        let bare = Arc::new(Registry::new("FAKE", clock(&seconds)));
+        let mut registry = Registry::new("FAKE", clock(&seconds));
         let mut info = CounterSetInfo::new("Things", Guid::from_u128(1), InstanceType::Multiple);
         info.counters = vec![
             CounterInfo::new(RATE, "Things/sec", CounterType::BULK_COUNT),
@@ -123,7 +123,7 @@ impl Machine {
             zone: TimeZone::utc(),
             boot_time: FileTime(START),
             facts: Some(Arc::new(|| HostFacts {
-                operating_system: Some("Made 1.0".to_owned()),
+                operating_system: Some("Fake 1.0".to_owned()),
                 processors: Some(3),
             })),
             default_paths: vec![r"\Things(p1)\Things/sec".to_owned()],

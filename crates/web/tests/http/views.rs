@@ -11,7 +11,7 @@ const CHOSEN: &str = r"
     points = 40
     view = 'report'
     [[counter]]
-    path = '\\MADE\Things(*)\Number'
+    path = '\\FAKE\Things(*)\Number'
     scale = -2
     colour = 3
     except = ['\Things(p0)\Number']
@@ -168,7 +168,7 @@ fn the_headline_has_the_capacities_of_panels_and_the_counters_of_the_view() {
     let view = r"
         version = 2
         [[headline]]
-        path = '\\MADE\Things(p1)\Number'
+        path = '\\FAKE\Things(p1)\Number'
         label = ''
         [[panel]]
         title = 'Room'

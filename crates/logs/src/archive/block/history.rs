@@ -9,8 +9,8 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{CounterSet, Instance, Instances};
 
 use super::super::table::InstanceRuns;
-use super::rows::{Rows, SeriesWords};
-use super::series::{BlockTime, Segment, Series};
+use super::rows::{Rows, SeriesIndexes};
+use super::series::{BlockTime, RowRun, Series};
 
 /// Whether a sample contains the group of a slot, and the rows of that group.
 #[derive(Clone, Copy)]
@@ -72,25 +72,26 @@ impl<'a> Presence<'a> {
 #[derive(Clone)]
 pub(super) struct InstanceHistory {
     /// For each group that is part of its sample: the sample's index and the machine's boot time.
-    present: Vec<(u32, FileTime)>,
-    /// The groups before which a sample of the same log has no group. No interval ends at such a group.
-    breaks: Vec<u32>,
+    groups: Vec<(u32, FileTime)>,
+    /// The indexes in `groups` of groups before which a sample of the same log has no group. No interval ends at such a group.
+    groups_after_gap: Vec<u32>,
     last_log: Option<u32>,
-    is_missing: bool,
+    /// Whether a sample of the same log after the last group has no group.
+    has_gap: bool,
     spans: Vec<Span>,
     /// The number of rows of all groups.
-    rows: usize,
-    instances: Vec<KnownInstance>,
+    row_count: usize,
+    instances: Vec<InstanceState>,
     /// The indexes of `instances` in the order of rows.
-    order: Vec<u32>,
+    row_order: Vec<u32>,
     by_label: HashMap<Box<str>, u32>,
-    /// The part of `order` that has rows in the block; set when the block is written.
-    with_rows: Vec<u32>,
+    /// The part of `row_order` that has rows in the block; set when the block is written.
+    instances_with_rows: Vec<u32>,
     /// The instances of the last group, and for each of them the index in `instances`.
     last_instances: Instances,
-    last_rows: Vec<u32>,
-    /// A buffer for `last_rows` of the previous group.
-    rows_before: Vec<u32>,
+    last_indexes: Vec<u32>,
+    /// A buffer for `last_indexes` of the previous group.
+    previous_indexes: Vec<u32>,
     last_identities: Vec<u64>,
 }
 
@@ -101,9 +102,9 @@ struct Span {
     first: u32,
     groups: u32,
     /// The index of their first row.
-    at: usize,
+    first_row: usize,
     /// The number of rows of each group.
-    rows: usize,
+    rows_per_group: usize,
 }
 
 impl Span {
@@ -120,13 +121,13 @@ struct SpanRow {
 }
 
 #[derive(Clone)]
-struct KnownInstance {
+struct InstanceState {
     instance: Arc<Instance>,
     /// Its rows in the block.
     rows: Vec<SpanRow>,
     /// Its identities, each with the first span that has it.
     identities: Vec<(u32, u64)>,
-    words: Option<SeriesWords>,
+    dictionary_indexes: Option<SeriesIndexes>,
     /// Whether the last group of the previous block had the instance.
     is_continued: bool,
     /// Whether `update_instances` has already found the instance in the group that it processes.
@@ -138,19 +139,19 @@ struct KnownInstance {
 impl InstanceHistory {
     pub(super) fn new() -> Self {
         Self {
-            present: Vec::new(),
-            breaks: Vec::new(),
+            groups: Vec::new(),
+            groups_after_gap: Vec::new(),
             last_log: None,
-            is_missing: false,
+            has_gap: false,
             spans: Vec::new(),
-            rows: 0,
+            row_count: 0,
             instances: Vec::new(),
-            order: Vec::new(),
+            row_order: Vec::new(),
             by_label: HashMap::new(),
-            with_rows: Vec::new(),
+            instances_with_rows: Vec::new(),
             last_instances: Instances::default(),
-            last_rows: Vec::new(),
-            rows_before: Vec::new(),
+            last_indexes: Vec::new(),
+            previous_indexes: Vec::new(),
             last_identities: Vec::new(),
         }
     }
@@ -158,13 +159,13 @@ impl InstanceHistory {
     /// Adds a sample of a log.
     pub(super) fn push(&mut self, presence: Presence<'_>, sample: u32, log: u32) {
         match presence {
-            Presence::Missing => self.is_missing |= self.last_log == Some(log),
+            Presence::Missing => self.has_gap |= self.last_log == Some(log),
             Presence::NotValidated => {}
             Presence::Rows(group) => {
-                let ordinal = self.present.len() as u32;
-                self.present.push((sample, group.boot_time));
-                if std::mem::take(&mut self.is_missing) {
-                    self.breaks.push(ordinal);
+                let ordinal = self.groups.len() as u32;
+                self.groups.push((sample, group.boot_time));
+                if std::mem::take(&mut self.has_gap) {
+                    self.groups_after_gap.push(ordinal);
                 }
                 self.last_log = Some(log);
                 self.push_rows(&group, ordinal);
@@ -180,18 +181,18 @@ impl InstanceHistory {
         let Some(rows) = group.rows else { return };
         let is_same = is_same && self.last_identities == group.identities;
         match self.spans.last_mut() {
-            Some(span) if is_same && span.rows == rows && span.end() == ordinal => span.groups += 1,
+            Some(span) if is_same && span.rows_per_group == rows && span.end() == ordinal => span.groups += 1,
             _ => self.begin_span(ordinal, rows, group.identities),
         }
-        self.rows += rows;
+        self.row_count += rows;
     }
 
     /// Begins a span with the group of this ordinal.
     fn begin_span(&mut self, first: u32, rows: usize, identities: &[u64]) {
         let index = self.spans.len() as u32;
-        self.spans.push(Span { first, groups: 1, at: self.rows, rows });
-        for (row, &at) in self.last_rows.iter().take(rows).enumerate() {
-            let instance = &mut self.instances[at as usize];
+        self.spans.push(Span { first, groups: 1, first_row: self.row_count, rows_per_group: rows });
+        for (row, &instance_index) in self.last_indexes.iter().take(rows).enumerate() {
+            let instance = &mut self.instances[instance_index as usize];
             instance.rows.push(SpanRow { span: index, row: row as u32 });
             let identity = identities.get(row).copied().unwrap_or_default();
             if instance.identities.last().map_or(0, |&(_, known)| known) != identity {
@@ -202,38 +203,44 @@ impl InstanceHistory {
         self.last_identities.extend_from_slice(identities);
     }
 
+    /// Finds the instances of the next group, adds new ones, and sets `last_indexes`.
     fn update_instances(&mut self, instances: &Instances) {
         let before = std::mem::replace(&mut self.last_instances, Arc::clone(instances));
-        std::mem::swap(&mut self.last_rows, &mut self.rows_before);
-        self.last_rows.clear();
+        std::mem::swap(&mut self.last_indexes, &mut self.previous_indexes);
+        self.last_indexes.clear();
         // Most instances follow the same instance as before, so they are found without their label.
         let mut next_before = 0;
         // A new instance is inserted after the one that precedes it in the group.
         let mut position = 0;
         for (row, instance) in instances.iter().enumerate() {
             let is_next = before.get(next_before).is_some_and(|next| Arc::ptr_eq(next, instance));
-            let next = self.rows_before.get(next_before).filter(|_| is_next);
+            let next = self.previous_indexes.get(next_before).filter(|_| is_next);
             let known = next.or_else(|| self.by_label.get(instance.label())).copied();
             // A group must not have an instance twice; if it has, both are kept.
-            let is_new = |at: &u32| !std::mem::replace(&mut self.instances[*at as usize].is_in_update, true);
+            let is_new = |instance_index: &u32| {
+                !std::mem::replace(&mut self.instances[*instance_index as usize].is_in_update, true)
+            };
             let known = known.filter(is_new);
-            let at = known.unwrap_or_else(|| {
-                let at = self.instances.len() as u32;
-                self.instances.push(KnownInstance::new(instance));
-                self.by_label.insert(instance.label().into(), at);
-                self.order.insert(position, at);
-                at
+            let instance_index = known.unwrap_or_else(|| {
+                let instance_index = self.instances.len() as u32;
+                self.instances.push(InstanceState::new(instance));
+                self.by_label.insert(instance.label().into(), instance_index);
+                self.row_order.insert(position, instance_index);
+                instance_index
             });
-            let last_row = std::mem::replace(&mut self.instances[at as usize].last_row, row as u32);
+            let last_row =
+                std::mem::replace(&mut self.instances[instance_index as usize].last_row, row as u32);
             if known.is_some() {
                 next_before = last_row as usize + 1;
-                let found = self.order[position..].iter().position(|&other| other == at);
+                let found = self.row_order[position..].iter().position(|&other| other == instance_index);
                 position += found.unwrap_or_default();
             }
-            position = (position + 1).min(self.order.len());
-            self.last_rows.push(at);
+            position = (position + 1).min(self.row_order.len());
+            self.last_indexes.push(instance_index);
         }
-        self.last_rows.iter().for_each(|&at| self.instances[at as usize].is_in_update = false);
+        self.last_indexes
+            .iter()
+            .for_each(|&instance_index| self.instances[instance_index as usize].is_in_update = false);
     }
 
     /// The number of instances.
@@ -248,15 +255,15 @@ impl InstanceHistory {
 
     /// Determines the instances that have rows in the block.
     pub(super) fn collect_instances(&mut self) {
-        self.with_rows.clear();
-        let has_rows = |at: &u32| !self.instances[*at as usize].rows.is_empty();
-        self.with_rows.extend(self.order.iter().copied().filter(has_rows));
+        self.instances_with_rows.clear();
+        let has_rows = |instance_index: &u32| !self.instances[*instance_index as usize].rows.is_empty();
+        self.instances_with_rows.extend(self.row_order.iter().copied().filter(has_rows));
     }
 
     /// The instances that have rows in the block, in the order of rows.
     pub(super) fn instance_runs(&self) -> Vec<InstanceRuns> {
-        let runs = |at: &u32| {
-            let KnownInstance { instance, rows, .. } = &self.instances[*at as usize];
+        let runs = |instance_index: &u32| {
+            let InstanceState { instance, rows, .. } = &self.instances[*instance_index as usize];
             let mut runs: Vec<Range<u32>> = Vec::new();
             for span in rows.iter().map(|row| &self.spans[row.span as usize]) {
                 match runs.last_mut() {
@@ -271,15 +278,15 @@ impl InstanceHistory {
                 runs,
             }
         };
-        self.with_rows.iter().map(runs).collect()
+        self.instances_with_rows.iter().map(runs).collect()
     }
 
     /// Finds the rows of an instance. `instance` is an index into [`instance_runs`](Self::instance_runs).
     pub(super) fn find_rows(&self, instance: usize, times: &[BlockTime], series: &mut Series) {
         series.clear();
-        let Some(&at) = self.with_rows.get(instance) else { return };
-        series.instance = at as usize;
-        let instance = &self.instances[at as usize];
+        let Some(&instance_index) = self.instances_with_rows.get(instance) else { return };
+        series.instance = instance_index as usize;
+        let instance = &self.instances[instance_index as usize];
         let mut identities = instance.identities.iter().peekable();
         let (mut identity, mut end) = (0, None);
         for span_row in &instance.rows {
@@ -292,69 +299,85 @@ impl InstanceHistory {
                 None => span.first == 0 && instance.is_continued,
             };
             end = Some(span.end());
-            let mut row = span.at + span_row.row as usize;
+            let mut row = span.first_row + span_row.row as usize;
             for ordinal in span.first..span.end() {
-                let (sample, boot_time) = self.present[ordinal as usize];
+                let (sample, boot_time) = self.groups[ordinal as usize];
                 let BlockTime { time, is_baseline } = times[sample as usize];
                 let is_interrupted = (ordinal == span.first && !is_adjacent)
-                    || (!self.breaks.is_empty() && self.breaks.binary_search(&ordinal).is_ok());
-                series.push(row, time, Segment { rows: 1, is_interrupted, identity, boot_time, is_baseline });
-                row += span.rows;
+                    || (!self.groups_after_gap.is_empty()
+                        && self.groups_after_gap.binary_search(&ordinal).is_ok());
+                series.push(row, time, RowRun { rows: 1, is_interrupted, identity, boot_time, is_baseline });
+                row += span.rows_per_group;
             }
         }
     }
 
     /// The dictionary indexes of an instance. `instance` is an index into all instances.
-    pub(super) fn words(&mut self, instance: usize, set: &CounterSet, rows: &mut Rows) -> SeriesWords {
-        let KnownInstance { instance, words, .. } = &mut self.instances[instance];
-        *words.get_or_insert_with(|| rows.instance_words(set, instance))
+    pub(super) fn dictionary_indexes(
+        &mut self,
+        instance: usize,
+        set: &CounterSet,
+        rows: &mut Rows,
+    ) -> SeriesIndexes {
+        let InstanceState { instance, dictionary_indexes, .. } = &mut self.instances[instance];
+        *dictionary_indexes.get_or_insert_with(|| rows.instance_indexes(set, instance))
     }
 
     /// Whether the next group can continue the series of a block that was taken.
     pub(super) fn has_series(&self) -> bool {
-        !self.is_missing && self.last_log.is_some()
+        !self.has_gap && self.last_log.is_some()
     }
 
     /// Removes the groups, but keeps the instances of the last group. Returns their previous indexes.
     pub(super) fn take(&mut self) -> Vec<u32> {
-        let groups = self.present.len() as u32;
-        let mut moved = HashMap::new();
-        let mut kept = Vec::new();
+        let groups = self.groups.len() as u32;
+        let mut new_indexes = HashMap::new();
+        let mut kept_instances = Vec::new();
         let mut kept_indexes = Vec::new();
-        for (at, mut instance) in std::mem::take(&mut self.instances).into_iter().enumerate() {
+        for (instance_index, mut instance) in std::mem::take(&mut self.instances).into_iter().enumerate() {
             // If this block has no group, the last group is that of the previous block.
             let is_current = match instance.rows.last() {
                 Some(row) => self.spans[row.span as usize].end() == groups,
                 None => groups == 0 && instance.is_continued,
             };
             if is_current {
-                moved.insert(at as u32, kept.len() as u32);
+                new_indexes.insert(instance_index as u32, kept_instances.len() as u32);
                 instance.continue_in_next();
-                kept.push(instance);
-                kept_indexes.push(at as u32);
+                kept_instances.push(instance);
+                kept_indexes.push(instance_index as u32);
             } else {
                 self.by_label.remove(instance.instance.label());
             }
         }
-        self.instances = kept;
-        self.order = self.order.iter().filter_map(|at| moved.get(at).copied()).collect();
-        self.by_label.values_mut().for_each(|at| *at = moved.get(at).copied().unwrap_or_default());
-        self.last_rows = self.last_rows.iter().filter_map(|at| moved.get(at).copied()).collect();
-        self.present.clear();
-        self.breaks.clear();
+        self.instances = kept_instances;
+        self.row_order = self
+            .row_order
+            .iter()
+            .filter_map(|instance_index| new_indexes.get(instance_index).copied())
+            .collect();
+        self.by_label.values_mut().for_each(|instance_index| {
+            *instance_index = new_indexes.get(instance_index).copied().unwrap_or_default()
+        });
+        self.last_indexes = self
+            .last_indexes
+            .iter()
+            .filter_map(|instance_index| new_indexes.get(instance_index).copied())
+            .collect();
+        self.groups.clear();
+        self.groups_after_gap.clear();
         self.spans.clear();
-        self.rows = 0;
+        self.row_count = 0;
         kept_indexes
     }
 }
 
-impl KnownInstance {
+impl InstanceState {
     fn new(instance: &Arc<Instance>) -> Self {
         Self {
             instance: Arc::clone(instance),
             rows: Vec::new(),
             identities: Vec::new(),
-            words: None,
+            dictionary_indexes: None,
             is_continued: false,
             is_in_update: true,
             last_row: 0,
@@ -366,6 +389,6 @@ impl KnownInstance {
         self.rows.clear();
         // The first span of the next block has the last identity.
         self.identities = self.identities.last().map(|&(_, identity)| (0, identity)).into_iter().collect();
-        self.words = None;
+        self.dictionary_indexes = None;
     }
 }

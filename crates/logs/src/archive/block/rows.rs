@@ -6,20 +6,20 @@ use std::io;
 use tachograph_counters::Status;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 
-use super::super::columns::{COLUMNS, at};
-use super::super::interval::{CounterFacts, Interval, counter_facts};
-use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, spread};
+use super::super::columns::{COLUMNS, column_index};
+use super::super::interval::{CounterFacts, IntervalNumbers, counter_facts};
+use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, spread_over_rows};
 use super::super::rows::ColumnValues;
 
 /// For each column that has one value per series, the index of the series' value in the column's dictionary. A counter
 /// determines some of the columns and an instance the others; [`Option::or`] combines their indexes.
-pub(super) type SeriesWords = [Option<u32>; OF_SERIES.len()];
+pub(super) type SeriesIndexes = [Option<u32>; SERIES_COLUMNS.len()];
 
 /// One row of a series.
 pub(super) struct Row {
-    pub(super) interval: Interval,
+    pub(super) interval: IntervalNumbers,
     /// The raw numbers, if they cannot be restored from the interval.
-    pub(super) raws: Option<(i64, i64)>,
+    pub(super) raw_numbers: Option<(i64, i64)>,
     /// The multiplier, if it differs from that of the previous row.
     pub(super) multi_count: Option<u32>,
     pub(super) status: Status,
@@ -27,16 +27,16 @@ pub(super) struct Row {
 
 /// A dictionary-encoded column, for values of which few are distinct.
 #[derive(Default)]
-struct Words {
+struct DictionaryColumn {
     dictionary: Vec<Vec<u8>>,
     by_value: HashMap<Vec<u8>, u32>,
     runs: Vec<(Option<u32>, usize)>,
 }
 
-impl Words {
+impl DictionaryColumn {
     fn index(&mut self, value: &[u8]) -> u32 {
-        if let Some(&known) = self.by_value.get(value) {
-            return known;
+        if let Some(&index) = self.by_value.get(value) {
+            return index;
         }
         let index = self.dictionary.len() as u32;
         self.dictionary.push(value.to_vec());
@@ -80,13 +80,21 @@ impl OptionalNumbers {
 }
 
 /// The columns that have the same value in all rows of a series.
-const OF_SERIES: [usize; 8] =
-    [at::SET, at::COUNTER, at::PARENT, at::INSTANCE, at::KIND, at::FACTOR, at::UNIT, at::TYPE];
+const SERIES_COLUMNS: [usize; 8] = [
+    column_index::SET,
+    column_index::COUNTER,
+    column_index::PARENT,
+    column_index::INSTANCE,
+    column_index::KIND,
+    column_index::FACTOR,
+    column_index::UNIT,
+    column_index::TYPE,
+];
 
 /// The rows of a block.
 #[derive(Default)]
 pub(in super::super) struct Rows {
-    of_series: [Words; OF_SERIES.len()],
+    series_columns: [DictionaryColumn; SERIES_COLUMNS.len()],
     times: Vec<i64>,
     num: OptionalNumbers,
     den: OptionalNumbers,
@@ -94,10 +102,10 @@ pub(in super::super) struct Rows {
     raw_first: OptionalNumbers,
     raw_second: OptionalNumbers,
     multi_count: OptionalNumbers,
-    status: Words,
-    statuses: HashMap<Status, u32>,
-    /// The number of last rows that have only `num` and `den`, and that are not yet counted in the other columns.
-    plain: usize,
+    status: DictionaryColumn,
+    status_indexes: HashMap<Status, u32>,
+    /// The number of plain rows at the end whose missing values are not yet added to the other columns.
+    plain_rows: usize,
 }
 
 impl Rows {
@@ -109,10 +117,10 @@ impl Rows {
             .for_each(OptionalNumbers::clear);
         times.clear();
         [times, &mut num.numbers, &mut den.numbers].into_iter().for_each(|numbers| numbers.reserve(rows));
-        self.of_series = Default::default();
-        self.status = Words::default();
-        self.statuses.clear();
-        self.plain = 0;
+        self.series_columns = Default::default();
+        self.status = DictionaryColumn::default();
+        self.status_indexes.clear();
+        self.plain_rows = 0;
     }
 
     /// The number of rows.
@@ -121,9 +129,9 @@ impl Rows {
     }
 
     /// The indexes for the columns that a counter determines.
-    pub(super) fn counter_words(&mut self, set: &CounterSet, counter: &Counter) -> SeriesWords {
+    pub(super) fn counter_indexes(&mut self, set: &CounterSet, counter: &Counter) -> SeriesIndexes {
         let CounterFacts { kind, factor, type_name } = counter_facts(counter);
-        self.words([
+        self.series_indexes([
             Some(set.name.as_bytes()),
             Some(counter.name.as_bytes()),
             None,
@@ -136,17 +144,17 @@ impl Rows {
     }
 
     /// The indexes for the columns that an instance determines.
-    pub(super) fn instance_words(&mut self, set: &CounterSet, instance: &Instance) -> SeriesWords {
+    pub(super) fn instance_indexes(&mut self, set: &CounterSet, instance: &Instance) -> SeriesIndexes {
         let label = instance.label();
         // The parent has its own column.
         let name = instance.parent().map_or(label, |parent| &label[parent.len() + 1..]);
         let parent = instance.parent().map(str::as_bytes);
         let name = set.has_instances.then_some(name.as_bytes());
-        self.words([None, None, parent, name, None, None, None, None])
+        self.series_indexes([None, None, parent, name, None, None, None, None])
     }
 
-    fn words(&mut self, values: [Option<&[u8]>; OF_SERIES.len()]) -> SeriesWords {
-        let mut columns = self.of_series.iter_mut();
+    fn series_indexes(&mut self, values: [Option<&[u8]>; SERIES_COLUMNS.len()]) -> SeriesIndexes {
+        let mut columns = self.series_columns.iter_mut();
         values.map(|value| {
             let column = columns.next();
             column.zip(value).map(|(column, value)| column.index(value))
@@ -154,11 +162,14 @@ impl Rows {
     }
 
     /// Completes a series, whose rows were pushed and have these times, in the unit of the column.
-    pub(super) fn end_series(&mut self, words: SeriesWords, times: &[i64]) {
-        self.end_plain();
+    pub(super) fn end_series(&mut self, indexes: SeriesIndexes, times: &[i64]) {
+        self.flush_plain_rows();
         if !times.is_empty() {
             self.times.extend_from_slice(times);
-            self.of_series.iter_mut().zip(words).for_each(|(column, word)| column.push(word, times.len()));
+            self.series_columns
+                .iter_mut()
+                .zip(indexes)
+                .for_each(|(column, index)| column.push(index, times.len()));
         }
     }
 
@@ -167,22 +178,22 @@ impl Rows {
     pub(super) fn push(&mut self, row: &Row) {
         match *row {
             Row {
-                interval: Interval { num: Some(num), den: Some(den), value: None },
-                raws: None,
+                interval: IntervalNumbers { num: Some(num), den: Some(den), value: None },
+                raw_numbers: None,
                 multi_count: None,
                 status: Status::VALID_DATA,
             } => {
                 self.num.numbers.push(num);
                 self.den.numbers.push(den);
-                self.plain += 1;
+                self.plain_rows += 1;
             }
-            _ => self.push_other(row),
+            _ => self.push_not_plain(row),
         }
     }
 
     /// Adds the last plain rows to the columns.
-    fn end_plain(&mut self) {
-        let rows = std::mem::take(&mut self.plain);
+    fn flush_plain_rows(&mut self) {
+        let rows = std::mem::take(&mut self.plain_rows);
         if rows > 0 {
             self.num.push_presence(true, rows);
             self.den.push_presence(true, rows);
@@ -195,17 +206,17 @@ impl Rows {
     }
 
     /// Adds a row that is not plain.
-    fn push_other(&mut self, row: &Row) {
-        self.end_plain();
+    fn push_not_plain(&mut self, row: &Row) {
+        self.flush_plain_rows();
         self.num.push(row.interval.num);
         self.den.push(row.interval.den);
         self.value.push(row.interval.value.map(|value| value.to_bits() as i64));
-        self.raw_first.push(row.raws.map(|(first, _)| first));
-        self.raw_second.push(row.raws.map(|(_, second)| second));
+        self.raw_first.push(row.raw_numbers.map(|(first, _)| first));
+        self.raw_second.push(row.raw_numbers.map(|(_, second)| second));
         self.multi_count.push(row.multi_count.map(i64::from));
         let status = (row.status != Status::VALID_DATA).then(|| {
             *self
-                .statuses
+                .status_indexes
                 .entry(row.status)
                 .or_insert_with(|| self.status.index(row.status.to_string().as_bytes()))
         });
@@ -215,31 +226,31 @@ impl Rows {
     /// The values of a column.
     pub(in super::super) fn column(&self, column: usize) -> ColumnValues {
         let numbers = match column {
-            at::TIME => {
+            column_index::TIME => {
                 return ColumnValues::Numbers(Numbers { values: self.times.clone(), present: Present::All });
             }
-            at::NUM => &self.num,
-            at::DEN => &self.den,
-            at::VALUE => &self.value,
-            at::RAW_FIRST => &self.raw_first,
-            at::RAW_SECOND => &self.raw_second,
-            at::MULTI_COUNT => &self.multi_count,
+            column_index::NUM => &self.num,
+            column_index::DEN => &self.den,
+            column_index::VALUE => &self.value,
+            column_index::RAW_FIRST => &self.raw_first,
+            column_index::RAW_SECOND => &self.raw_second,
+            column_index::MULTI_COUNT => &self.multi_count,
             _ => {
-                let words = OF_SERIES.iter().position(|&of_series| of_series == column);
-                let words = words.map_or(&self.status, |words| &self.of_series[words]);
-                let runs = words.runs.clone();
-                if column == at::FACTOR {
+                let position = SERIES_COLUMNS.iter().position(|&known| known == column);
+                let values = position.map_or(&self.status, |position| &self.series_columns[position]);
+                let runs = values.runs.clone();
+                if column == column_index::FACTOR {
                     let double =
                         |bytes: &Vec<u8>| f64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
-                    let dictionary = words.dictionary.iter().map(double).collect();
+                    let dictionary = values.dictionary.iter().map(double).collect();
                     return ColumnValues::Doubles(Runs { dictionary, runs });
                 }
                 let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
-                let dictionary = words.dictionary.iter().map(text).collect();
+                let dictionary = values.dictionary.iter().map(text).collect();
                 return ColumnValues::Texts(Runs { dictionary, runs });
             }
         };
-        ColumnValues::Numbers(spread(numbers.numbers.clone(), &numbers.present, self.len()))
+        ColumnValues::Numbers(spread_over_rows(numbers.numbers.clone(), &numbers.present, self.len()))
     }
 
     /// Appends the encoded columns to `out`. The returned offsets are in bytes from the start of `out`.
@@ -252,20 +263,20 @@ impl Rows {
         let mut chunks = Vec::with_capacity(COLUMNS.len());
         for (index, column) in COLUMNS.into_iter().enumerate() {
             let numbers = match index {
-                at::TIME => {
+                column_index::TIME => {
                     chunks.push(writer.numbers(column, &self.times, &all, out)?);
                     continue;
                 }
-                at::NUM => &self.num,
-                at::DEN => &self.den,
-                at::VALUE => &self.value,
-                at::RAW_FIRST => &self.raw_first,
-                at::RAW_SECOND => &self.raw_second,
-                at::MULTI_COUNT => &self.multi_count,
+                column_index::NUM => &self.num,
+                column_index::DEN => &self.den,
+                column_index::VALUE => &self.value,
+                column_index::RAW_FIRST => &self.raw_first,
+                column_index::RAW_SECOND => &self.raw_second,
+                column_index::MULTI_COUNT => &self.multi_count,
                 _ => {
-                    let words = OF_SERIES.iter().position(|&of_series| of_series == index);
-                    let words = words.map_or(&self.status, |words| &self.of_series[words]);
-                    chunks.push(writer.runs(column, &words.dictionary, &words.runs, out)?);
+                    let position = SERIES_COLUMNS.iter().position(|&known| known == index);
+                    let values = position.map_or(&self.status, |position| &self.series_columns[position]);
+                    chunks.push(writer.runs(column, &values.dictionary, &values.runs, out)?);
                     continue;
                 }
             };

@@ -19,12 +19,12 @@ pub(super) struct Series {
     pub(super) positions: Vec<usize>,
     /// The times of the rows.
     pub(super) times: Vec<i64>,
-    pub(super) segments: Vec<Segment>,
+    pub(super) row_runs: Vec<RowRun>,
 }
 
 /// Consecutive rows with the same properties.
 #[derive(Clone, Copy)]
-pub(super) struct Segment {
+pub(super) struct RowRun {
     /// The number of rows.
     pub(super) rows: usize,
     /// Whether no interval ends at the first row.
@@ -38,21 +38,21 @@ impl Series {
     pub(super) fn clear(&mut self) {
         self.positions.clear();
         self.times.clear();
-        self.segments.clear();
+        self.row_runs.clear();
     }
 
-    /// Adds a row. `segment` describes a segment of only this row.
-    pub(super) fn push(&mut self, position: usize, time: i64, segment: Segment) {
+    /// Adds a row. `run` has the properties of the row, and its length is 1.
+    pub(super) fn push(&mut self, position: usize, time: i64, run: RowRun) {
         self.positions.push(position);
         self.times.push(time);
-        match self.segments.last_mut() {
-            Some(last) if last.is_continued_by(&segment) => last.rows += 1,
-            _ => self.segments.push(segment),
+        match self.row_runs.last_mut() {
+            Some(last) if last.is_continued_by(&run) => last.rows += 1,
+            _ => self.row_runs.push(run),
         }
     }
 }
 
-impl Segment {
+impl RowRun {
     fn is_continued_by(&self, next: &Self) -> bool {
         !next.is_interrupted
             && (self.identity, self.boot_time, self.is_baseline)

@@ -6,10 +6,10 @@ use tachograph_counters::sample::Group;
 use tachograph_counters::set::{Counter, CounterSet};
 use tachograph_counters::{Calculator, Origin, Pairer, RawValue};
 
-use super::super::interval::{self, Interval, interval};
+use super::super::interval::{self, IntervalNumbers, interval_numbers};
 use super::super::table::{GroupHead, GroupHeads, Slot};
 use super::history::InstanceHistory;
-use super::rows::{Row, Rows, SeriesWords};
+use super::rows::{Row, Rows, SeriesIndexes};
 use super::series::Series;
 
 /// Collects the groups of one description.
@@ -21,7 +21,7 @@ pub(super) struct SlotBuilder {
     pub(super) history: Option<usize>,
     calculators: Vec<Calculator>,
     /// The dictionary indexes of each counter, once a series has needed them.
-    words: Vec<Option<SeriesWords>>,
+    dictionary_indexes: Vec<Option<SeriesIndexes>>,
     heads: GroupHeads,
     /// The values of all groups, one group after another.
     values: Vec<RawValue>,
@@ -37,7 +37,7 @@ impl SlotBuilder {
             set_index: Some(set_index),
             history: None,
             calculators: set.counters.iter().map(Counter::calculator).collect(),
-            words: vec![None; set.counters.len()],
+            dictionary_indexes: vec![None; set.counters.len()],
             heads: GroupHeads::default(),
             values: Vec::new(),
             pairers: Vec::new(),
@@ -70,38 +70,39 @@ impl SlotBuilder {
         rows: &mut Rows,
     ) {
         let width = self.width();
-        let Self { set, calculators, words, values, pairers, .. } = self;
+        let Self { set, calculators, dictionary_indexes, values, pairers, .. } = self;
         let calculator = &calculators[column];
         let formula = calculator.formula();
-        let counter = *words[column].get_or_insert_with(|| rows.counter_words(set, &set.counters[column]));
-        let instance = history.words(series.instance, set, rows);
+        let counter = *dictionary_indexes[column]
+            .get_or_insert_with(|| rows.counter_indexes(set, &set.counters[column]));
+        let instance = history.dictionary_indexes(series.instance, set, rows);
         let pairer = &mut pairers[series.instance * width + column];
-        let first_value = RawValue::new(0, 0);
-        let mut previous = &first_value;
+        let zero = RawValue::new(0, 0);
+        let mut previous = &zero;
         let mut positions = series.positions.as_slice();
-        for segment in &series.segments {
-            if segment.is_interrupted {
+        for run in &series.row_runs {
+            if run.is_interrupted {
                 pairer.interrupt();
             }
-            pairer.follow(Origin::new(calculator, segment.identity, segment.boot_time));
-            let (of_segment, after) = positions.split_at(segment.rows);
+            pairer.follow(Origin::new(calculator, run.identity, run.boot_time));
+            let (of_run, after) = positions.split_at(run.rows);
             positions = after;
-            let raws = of_segment.iter().map(|position| &values[position * width + column]);
+            let raws = of_run.iter().map(|position| &values[position * width + column]);
             pairer.pair_all(raws, |older, raw| {
                 // A baseline only starts intervals; it is not counted.
-                let interval = match segment.is_baseline {
-                    true => Interval::default(),
-                    false => interval(calculator, older, raw),
+                let interval = match run.is_baseline {
+                    true => IntervalNumbers::default(),
+                    false => interval_numbers(calculator, older, raw),
                 };
                 let multi_count = (raw.multi_count != previous.multi_count).then_some(raw.multi_count);
                 let restored = interval::restore(formula, previous, &interval, raw.multi_count, raw.status);
-                let raws = (restored != *raw).then_some((raw.first, raw.second));
-                rows.push(&Row { interval, raws, multi_count, status: raw.status });
+                let raw_numbers = (restored != *raw).then_some((raw.first, raw.second));
+                rows.push(&Row { interval, raw_numbers, multi_count, status: raw.status });
                 previous = raw;
             });
         }
-        let words = std::array::from_fn(|index| counter[index].or(instance[index]));
-        rows.end_series(words, &series.times);
+        let indexes = std::array::from_fn(|index| counter[index].or(instance[index]));
+        rows.end_series(indexes, &series.times);
     }
 
     /// Whether the block has a group of the slot.
@@ -109,19 +110,19 @@ impl SlotBuilder {
         self.heads.len() > 0
     }
 
-    /// Removes the groups, but keeps the state of the `kept` instances. `None` if the block has no group of the slot.
-    pub(super) fn take(&mut self, kept: &[u32]) -> Option<Slot> {
+    /// Removes the groups, but keeps the state of these instances. `None` if the block has no group of the slot.
+    pub(super) fn take(&mut self, kept_instances: &[u32]) -> Option<Slot> {
         let width = self.width();
-        for (to, &from) in kept.iter().enumerate() {
+        for (to, &from) in kept_instances.iter().enumerate() {
             for column in 0..width {
-                // `kept` ascends, so this pairer was already moved.
+                // The indexes ascend, so this pairer was already moved.
                 self.pairers.swap(to * width + column, from as usize * width + column);
             }
         }
-        self.pairers.truncate(kept.len() * width);
+        self.pairers.truncate(kept_instances.len() * width);
         let set = self.set_index.filter(|_| self.has_groups())?;
         self.values.clear();
-        self.words.fill(None);
+        self.dictionary_indexes.fill(None);
         Some(Slot { set, heads: std::mem::take(&mut self.heads) })
     }
 }

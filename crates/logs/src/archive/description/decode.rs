@@ -28,7 +28,7 @@ struct EncodedSet {
     machine: String,
     set: String,
     english_name: Option<String>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     has_instances: bool,
     extent: EncodedExtent,
     instance: Option<(Option<String>, String, u32)>,
@@ -38,7 +38,7 @@ struct EncodedSet {
     counters: Vec<DecodedCounter>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -66,12 +66,12 @@ struct EncodedCounter {
     #[serde(default)]
     is_32_bit: bool,
     indexes: Option<(u32, u32)>,
-    #[serde(default = "novice")]
+    #[serde(default = "default_detail_level")]
     detail_level: u32,
     unit: Option<String>,
 }
 
-fn novice() -> u32 {
+fn default_detail_level() -> u32 {
     100
 }
 

@@ -11,5 +11,5 @@ mod write;
 pub(in super::super) use column::{Column, NumberEncoding, PhysicalType};
 pub(in super::super) use read::ChunkReader;
 pub use values::{Numbers, Present, Runs};
-pub(in super::super) use values::{Texts, spread};
+pub(in super::super) use values::{Texts, spread_over_rows};
 pub(in super::super) use write::{ChunkWriter, WrittenChunk};

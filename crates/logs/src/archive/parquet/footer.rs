@@ -35,25 +35,25 @@ impl FileFooter<'_> {
         let mut out = Vec::new();
         let mut locations: Vec<Vec<[IndexLocation; 2]>> = Vec::new();
         for group in self.row_groups {
-            let mut of_group = Vec::new();
+            let mut group_locations = Vec::new();
             for chunk in &group.chunks {
-                let mut place = |write: &dyn Fn(&mut Vec<u8>)| {
+                let mut write_index = |write: &dyn Fn(&mut Vec<u8>)| {
                     let start = out.len();
                     write(&mut out);
                     IndexLocation { offset: offset + start as u64, bytes: out.len() - start }
                 };
                 let column_index = match has_bounds(chunk) {
-                    true => place(&|out| push_column_index(out, chunk)),
+                    true => write_index(&|out| push_column_index(out, chunk)),
                     false => IndexLocation::default(),
                 };
                 // A single page needs no index.
                 let offset_index = match chunk.pages.len() > 1 || has_bounds(chunk) {
-                    true => place(&|out| push_offset_index(out, chunk)),
+                    true => write_index(&|out| push_offset_index(out, chunk)),
                     false => IndexLocation::default(),
                 };
-                of_group.push([column_index, offset_index]);
+                group_locations.push([column_index, offset_index]);
             }
-            locations.push(of_group);
+            locations.push(group_locations);
         }
         let start = out.len();
         self.push_metadata(&mut out, &locations);
@@ -101,7 +101,7 @@ fn has_bounds(chunk: &WrittenChunk) -> bool {
     chunk.column.has_statistics
 }
 
-fn physical_number(physical_type: PhysicalType) -> i32 {
+fn physical_type_id(physical_type: PhysicalType) -> i32 {
     match physical_type {
         PhysicalType::Int32 => 1,
         PhysicalType::Int64 | PhysicalType::Timestamp => 2,
@@ -112,7 +112,7 @@ fn physical_number(physical_type: PhysicalType) -> i32 {
 
 fn push_column(out: &mut Vec<u8>, column: &Column) {
     push_struct(out, |element| {
-        element.i32(1, physical_number(column.physical_type));
+        element.i32(1, physical_type_id(column.physical_type));
         element.i32(3, i32::from(column.is_optional));
         element.binary(4, column.name.as_bytes());
         match column.physical_type {
@@ -163,7 +163,7 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &WrittenChunk, [column_index, offset_ind
 
 fn push_chunk_metadata(metadata: &mut StructWriter<'_>, chunk: &WrittenChunk) {
     metadata
-        .i32(1, physical_number(chunk.column.physical_type))
+        .i32(1, physical_type_id(chunk.column.physical_type))
         .list(2, Type::I32, &chunk.encodings, |out, &encoding| {
             super::super::varint::push_signed(out, i64::from(encoding));
         })

@@ -1,7 +1,7 @@
 //! Pages: the header with its checksum, and compression.
 
 use super::super::varint::Cursor;
-use super::super::{Damage, has_checksum};
+use super::super::{Damage, matches_checksum};
 use super::thrift::{Fields, push_struct};
 
 /// Maximum number of bytes of an uncompressed page.
@@ -46,11 +46,17 @@ pub(super) fn write(
     Ok(header + body.len())
 }
 
-fn push_header(out: &mut Vec<u8>, facts: PageFacts, bytes: usize, compressed_bytes: usize, crc: u32) {
+fn push_header(
+    out: &mut Vec<u8>,
+    facts: PageFacts,
+    uncompressed_bytes: usize,
+    compressed_bytes: usize,
+    crc: u32,
+) {
     push_struct(out, |header| {
         header
             .i32(1, if facts.content == Content::Data { 0 } else { 2 })
-            .i32(2, bytes as i32)
+            .i32(2, uncompressed_bytes as i32)
             .i32(3, compressed_bytes as i32)
             .i32(4, crc.cast_signed());
         match facts.content {
@@ -69,7 +75,7 @@ pub(super) struct CompressedPage<'a> {
     pub(super) facts: PageFacts,
     compressed: &'a [u8],
     /// The number of bytes before compression.
-    bytes: usize,
+    uncompressed_bytes: usize,
     /// `None` if the number in the header is not a 32-bit checksum.
     crc: Option<u32>,
 }
@@ -81,32 +87,38 @@ impl CompressedPage<'_> {
         decompressor: &mut zstd::bulk::Decompressor<'_>,
         body: &mut Vec<u8>,
     ) -> Result<(), Damage> {
-        if !self.crc.is_some_and(|crc| has_checksum(self.compressed, crc)) {
+        if !self.crc.is_some_and(|crc| matches_checksum(self.compressed, crc)) {
             return Err(Damage("the checksum of a page is wrong"));
         }
         body.clear();
-        body.reserve(self.bytes);
+        body.reserve(self.uncompressed_bytes);
         let bytes = decompressor.decompress_to_buffer(self.compressed, body);
         // The buffer can have room for more bytes than the header states.
-        match bytes.map_err(|_| Damage("a page cannot be decompressed"))? == self.bytes {
+        match bytes.map_err(|_| Damage("a page cannot be decompressed"))? == self.uncompressed_bytes {
             true => Ok(()),
             false => Err(Damage("a page has the wrong size")),
         }
     }
 }
 
-/// Reads a page whose place and description are known. The rest of its chunk, and with it the checksum of the header, is
-/// not read: so the header must be exactly the one that [`write`] writes for this page. `facts_of` has the description of a
-/// page with this number of bytes before compression.
+/// Reads a page whose location and description are known. Only the checksum of the whole chunk covers the header of the page,
+/// and the rest of the chunk is not read. Therefore, the header must equal the one that [`write`] writes for this page.
+/// `facts_of` returns the description of a page with a given number of bytes before compression.
 pub(super) fn read_single(
     bytes: &[u8],
     facts_of: impl FnOnce(usize) -> PageFacts,
 ) -> Result<CompressedPage<'_>, Damage> {
     let mut cursor = Cursor::new(bytes);
     let page = read(&mut cursor)?;
-    let facts = facts_of(page.bytes);
+    let facts = facts_of(page.uncompressed_bytes);
     let mut header = Vec::new();
-    push_header(&mut header, facts, page.bytes, page.compressed.len(), page.crc.unwrap_or_default());
+    push_header(
+        &mut header,
+        facts,
+        page.uncompressed_bytes,
+        page.compressed.len(),
+        page.crc.unwrap_or_default(),
+    );
     match cursor.len() == 0 && bytes.strip_suffix(page.compressed) == Some(&header[..]) {
         true => Ok(page),
         false => Err(Damage("a page does not have the header that belongs to it")),
@@ -120,28 +132,28 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<CompressedPage<'a>, Da
         let size = fields.get(id).and_then(|size| usize::try_from(size).ok());
         size.ok_or(Damage("a page header lacks a size"))
     };
-    let (content, outer) = match fields.get(1) {
+    let (content, outer_field) = match fields.get(1) {
         Some(0) => (Content::Data, 500),
         Some(2) => (Content::Dictionary, 700),
         _ => return Err(Damage("a page has an unknown type")),
     };
-    let (bytes, compressed_bytes) = (size(2)?, size(3)?);
-    if bytes > MAX_PAGE_BYTES {
+    let (uncompressed_bytes, compressed_bytes) = (size(2)?, size(3)?);
+    if uncompressed_bytes > MAX_PAGE_BYTES {
         return Err(Damage("a page is larger than 16 MiB"));
     }
     let compressed = cursor.take(compressed_bytes)?;
     let crc = fields.get(4).ok_or(Damage("a page has no checksum"))?;
     let crc = i32::try_from(crc).ok().map(i32::cast_unsigned);
-    let encoding = fields.get(outer + 2).and_then(|encoding| i32::try_from(encoding).ok());
+    let encoding = fields.get(outer_field + 2).and_then(|encoding| i32::try_from(encoding).ok());
     let facts = PageFacts {
         content,
-        values: size(outer + 1)?,
+        values: size(outer_field + 1)?,
         encoding: encoding.ok_or(Damage("a page has no encoding"))?,
     };
     if content == Content::Data
-        && [3, 4].iter().any(|level| fields.get(outer + level) != Some(i64::from(RLE)))
+        && [3, 4].iter().any(|level| fields.get(outer_field + level) != Some(i64::from(RLE)))
     {
         return Err(Damage("definition levels have an unknown encoding"));
     }
-    Ok(CompressedPage { facts, compressed, bytes, crc })
+    Ok(CompressedPage { facts, compressed, uncompressed_bytes, crc })
 }

@@ -1,4 +1,4 @@
-//! Where the pages of column chunks are, by the page indexes at the end of a file.
+//! The locations of the pages of column chunks, from the page indexes at the end of a file.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ const PAGE_LOCATIONS: i16 = 1;
 
 /// The position of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct PagePlace {
+pub(in super::super) struct PageLocation {
     /// The offset in the file.
     pub(in super::super) offset: u64,
     /// The size with the header.
@@ -26,9 +26,9 @@ pub(in super::super) struct PagePlace {
 /// The positions of the pages of a column chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct ChunkPages {
-    pub(in super::super) dictionary: Option<PagePlace>,
+    pub(in super::super) dictionary: Option<PageLocation>,
     /// The pages of data.
-    pub(in super::super) pages: Vec<PagePlace>,
+    pub(in super::super) pages: Vec<PageLocation>,
 }
 
 /// Maximum number of pages of a column chunk: many times that of the largest row group.
@@ -37,9 +37,9 @@ const MAX_PAGES: usize = 1024;
 /// The offset indexes of a file.
 #[derive(Debug)]
 pub(in super::super) struct PageIndexes {
-    /// The start and the length of each index in `tail`, for the columns of one row group after another; no length without an
-    /// index.
-    places: Vec<(u32, u32)>,
+    /// The start and the length of each index in `tail`, for the columns of one row group after another. The length is 0 for a
+    /// column without an index.
+    index_locations: Vec<(u32, u32)>,
     /// The number of columns.
     columns: usize,
     /// The bytes from the indexes to the end of the file.
@@ -58,29 +58,29 @@ impl PageIndexes {
         let end = tail.len().checked_sub(8).ok_or(WRONG_FOOTER)?;
         let length = tail[end..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize);
         let start = end.checked_sub(length).ok_or(WRONG_FOOTER)?;
-        let mut places = Vec::new();
-        Value::of_struct(&tail[start..end]).each_field(|id, list| {
+        let mut index_locations = Vec::new();
+        Value::of_struct(&tail[start..end]).for_each_field(|id, list| {
             if id != ROW_GROUPS {
                 return Ok(());
             }
-            list.each_element(|group| {
-                group.each_field(|id, list| {
+            list.for_each_element(|group| {
+                group.for_each_field(|id, list| {
                     if id != COLUMNS {
                         return Ok(());
                     }
-                    list.each_element(|chunk| {
-                        // Also bounds the memory for the places.
-                        if places.len() >= groups.saturating_mul(columns) {
+                    list.for_each_element(|chunk| {
+                        // Also bounds the memory for the locations.
+                        if index_locations.len() >= groups.saturating_mul(columns) {
                             return Err(WRONG_FOOTER);
                         }
-                        places.push(place_of_index(chunk, tail_at)?);
+                        index_locations.push(index_location(chunk, tail_at)?);
                         Ok(())
                     })
                 })
             })
         })?;
-        match places.len() == groups.saturating_mul(columns) {
-            true => Ok(Self { places, columns, tail }),
+        match index_locations.len() == groups.saturating_mul(columns) {
+            true => Ok(Self { index_locations, columns, tail }),
             false => Err(WRONG_FOOTER),
         }
     }
@@ -94,59 +94,59 @@ impl PageIndexes {
         rows: usize,
         chunk: Range<u64>,
     ) -> Result<ChunkPages, Damage> {
-        const WRONG: Damage = Damage("the page index does not belong to the column");
+        const WRONG_INDEX: Damage = Damage("the page index does not belong to the column");
         let Some(&(start, length)) =
-            self.places.get(group * self.columns + column).filter(|place| place.1 > 0)
+            self.index_locations.get(group * self.columns + column).filter(|location| location.1 > 0)
         else {
             return Ok(ChunkPages::default());
         };
         let (start, length) = (start as usize, length as usize);
-        let index = self.tail.get(start..).and_then(|rest| rest.get(..length)).ok_or(WRONG)?;
-        let mut pages: Vec<PagePlace> = Vec::new();
-        Value::of_struct(index).each_field(|id, locations| {
+        let index = self.tail.get(start..).and_then(|rest| rest.get(..length)).ok_or(WRONG_INDEX)?;
+        let mut pages: Vec<PageLocation> = Vec::new();
+        Value::of_struct(index).for_each_field(|id, locations| {
             if id != PAGE_LOCATIONS {
                 return Ok(());
             }
-            locations.each_element(|location| {
+            locations.for_each_element(|location| {
                 // The offset, the size, the first row.
                 let mut numbers = [None; 3];
-                location.each_field(|id, field| {
+                location.for_each_field(|id, field| {
                     let index = usize::try_from(id - 1).unwrap_or(usize::MAX);
                     if let Some(number) = numbers.get_mut(index) {
                         *number = Some(field.number()?);
                     }
                     Ok(())
                 })?;
-                let [Some(offset), Some(bytes), Some(first)] = numbers else { return Err(WRONG) };
+                let [Some(offset), Some(bytes), Some(first)] = numbers else { return Err(WRONG_INDEX) };
                 if pages.len() >= MAX_PAGES {
-                    return Err(WRONG);
+                    return Err(WRONG_INDEX);
                 }
-                let offset = u64::try_from(offset).map_err(|_| WRONG)?;
+                let offset = u64::try_from(offset).map_err(|_| WRONG_INDEX)?;
                 let (bytes, first) = (usize::try_from(bytes), usize::try_from(first));
-                let (bytes, first) = (bytes.map_err(|_| WRONG)?, first.map_err(|_| WRONG)?);
+                let (bytes, first) = (bytes.map_err(|_| WRONG_INDEX)?, first.map_err(|_| WRONG_INDEX)?);
                 if let Some(last) = pages.last_mut() {
                     last.rows.end = first;
                 }
-                pages.push(PagePlace { offset, bytes, rows: first..rows });
+                pages.push(PageLocation { offset, bytes, rows: first..rows });
                 Ok(())
             })
         })?;
         let first = pages.first().map_or(chunk.end, |page| page.offset);
         let dictionary = first.checked_sub(chunk.start).and_then(|bytes| usize::try_from(bytes).ok());
-        let dictionary = match dictionary.ok_or(WRONG)? {
+        let dictionary = match dictionary.ok_or(WRONG_INDEX)? {
             0 => None,
-            bytes => Some(PagePlace { offset: chunk.start, bytes, rows: 0..0 }),
+            bytes => Some(PageLocation { offset: chunk.start, bytes, rows: 0..0 }),
         };
         let (mut at, mut row) = (first, 0);
         for page in &pages {
             if page.offset != at || page.rows.start != row || page.rows.is_empty() {
-                return Err(WRONG);
+                return Err(WRONG_INDEX);
             }
             at = at.saturating_add(page.bytes as u64);
             row = page.rows.end;
         }
         if at != chunk.end || row != rows {
-            return Err(WRONG);
+            return Err(WRONG_INDEX);
         }
         Ok(ChunkPages { dictionary, pages })
     }
@@ -154,10 +154,10 @@ impl PageIndexes {
 
 const WRONG_FOOTER: Damage = Damage("the footer does not list the columns of the row groups");
 
-/// The place of the offset index of a column chunk in the bytes from `tail_at` on.
-fn place_of_index(chunk: Value<'_>, tail_at: u64) -> Result<(u32, u32), Damage> {
+/// The start and the length of a column chunk's offset index, in the bytes from `tail_at` on. The length is 0 without an index.
+fn index_location(chunk: Value<'_>, tail_at: u64) -> Result<(u32, u32), Damage> {
     let (mut offset, mut length) = (None, None);
-    chunk.each_field(|id, field| {
+    chunk.for_each_field(|id, field| {
         match id {
             OFFSET_INDEX_OFFSET => offset = Some(field.number()?),
             OFFSET_INDEX_LENGTH => length = Some(field.number()?),
@@ -250,19 +250,19 @@ mod tests {
         for (groups, columns) in [(1, COLUMNS.len()), (3, COLUMNS.len()), (2, 15), (2, usize::MAX)] {
             assert!(PageIndexes::find(tail.clone(), 1 << 20, groups, columns).is_err());
         }
-        let use_it = |tail: Vec<u8>| {
+        let read_all_pages = |tail: Vec<u8>| {
             let Ok(indexes) = PageIndexes::find(tail, 1 << 20, 2, COLUMNS.len()) else { return };
             for (index, range) in ranges[0].iter().enumerate() {
                 let _ = indexes.pages(0, index, 140_000, range.clone());
             }
         };
         for length in 0..tail.len() {
-            use_it(tail[length..].to_vec());
+            read_all_pages(tail[length..].to_vec());
         }
         for bit in 0..tail.len() * 8 {
             let mut damaged = tail.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            use_it(damaged);
+            read_all_pages(damaged);
         }
     }
 }

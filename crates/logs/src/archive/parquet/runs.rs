@@ -70,9 +70,9 @@ pub(super) fn decode(
     }
     let mut left = count;
     while left > 0 {
-        let head = cursor.number()?;
-        if head & 1 == 0 {
-            let len = usize::try_from(head >> 1).unwrap_or(usize::MAX);
+        let header = cursor.number()?;
+        if header & 1 == 0 {
+            let len = usize::try_from(header >> 1).unwrap_or(usize::MAX);
             if len == 0 || len > left {
                 return Err(Damage("a run has the wrong length"));
             }
@@ -83,7 +83,7 @@ pub(super) fn decode(
             left -= len;
             continue;
         }
-        let groups = usize::try_from(head >> 1).unwrap_or(usize::MAX);
+        let groups = usize::try_from(header >> 1).unwrap_or(usize::MAX);
         // The last group can have padding.
         if groups == 0 || groups > left.div_ceil(8) {
             return Err(Damage("packed numbers have the wrong length"));

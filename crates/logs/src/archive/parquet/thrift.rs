@@ -25,9 +25,9 @@ impl<'a> StructWriter<'a> {
         Self { out, last: 0 }
     }
 
-    fn header(&mut self, id: i16, kind: u8) {
+    fn header(&mut self, id: i16, type_id: u8) {
         // The difference to the previous id always fits into 4 bits, because Parquet's ids are small.
-        self.out.push(((id - self.last) as u8) << 4 | kind);
+        self.out.push(((id - self.last) as u8) << 4 | type_id);
         self.last = id;
     }
 
@@ -71,11 +71,11 @@ impl<'a> StructWriter<'a> {
     pub(super) fn list<T>(
         &mut self,
         id: i16,
-        kind: Type,
+        type_id: Type,
         elements: &[T],
         write: impl FnMut(&mut Vec<u8>, &T),
     ) -> &mut Self {
-        self.list_of(id, kind as u8, elements, write)
+        self.list_of(id, type_id as u8, elements, write)
     }
 
     /// Writes a field that is a list of Booleans.
@@ -86,15 +86,15 @@ impl<'a> StructWriter<'a> {
     fn list_of<T>(
         &mut self,
         id: i16,
-        kind: u8,
+        type_id: u8,
         elements: &[T],
         mut write: impl FnMut(&mut Vec<u8>, &T),
     ) -> &mut Self {
         self.header(id, Type::List as u8);
         if elements.len() < 15 {
-            self.out.push((elements.len() as u8) << 4 | kind);
+            self.out.push((elements.len() as u8) << 4 | type_id);
         } else {
-            self.out.push(0xF0 | kind);
+            self.out.push(0xF0 | type_id);
             varint::push(self.out, elements.len() as u64);
         }
         elements.iter().for_each(|element| write(self.out, element));
@@ -145,18 +145,18 @@ impl Fields {
     fn read_into(&mut self, cursor: &mut Cursor<'_>, outer: i16, depth: usize) -> Result<(), Damage> {
         let mut id = 0;
         loop {
-            let head = cursor.byte()?;
-            if head == 0 {
+            let header = cursor.byte()?;
+            if header == 0 {
                 return Ok(());
             }
-            let step = i16::from(head >> 4);
+            let step = i16::from(header >> 4);
             id += step;
             // Parquet's headers have few fields.
             if step == 0 || id > 20 {
                 return Err(Damage("a page header has an unknown field"));
             }
             let key = outer * 100 + id;
-            match head & 0x0F {
+            match header & 0x0F {
                 1 => self.numbers.push((key, 1)),
                 2 => self.numbers.push((key, 0)),
                 5 | 6 => {
@@ -173,7 +173,7 @@ impl Fields {
 /// A value in a footer or a page index, of which only the requested parts are read.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
-    kind: u8,
+    type_id: u8,
     bytes: &'a [u8],
 }
 
@@ -185,53 +185,53 @@ const UNKNOWN: Damage = Damage("a footer has an unknown field");
 impl<'a> Value<'a> {
     /// A struct.
     pub(super) fn of_struct(bytes: &'a [u8]) -> Self {
-        Self { kind: Type::Struct as u8, bytes }
+        Self { type_id: Type::Struct as u8, bytes }
     }
 
     /// Calls `each` with the id and the value of each field of a struct.
-    pub(super) fn each_field(
+    pub(super) fn for_each_field(
         self,
         mut each: impl FnMut(i16, Value<'a>) -> Result<(), Damage>,
     ) -> Result<(), Damage> {
-        if self.kind != Type::Struct as u8 {
+        if self.type_id != Type::Struct as u8 {
             return Err(UNKNOWN);
         }
         let mut cursor = Cursor::new(self.bytes);
         let mut id = 0i16;
         loop {
-            let head = cursor.byte()?;
-            if head == 0 {
+            let header = cursor.byte()?;
+            if header == 0 {
                 return Ok(());
             }
-            let step = i16::from(head >> 4);
+            let step = i16::from(header >> 4);
             if step == 0 {
                 return Err(UNKNOWN);
             }
             id = id.checked_add(step).ok_or(UNKNOWN)?;
-            let kind = head & 0x0F;
-            each(id, Self { kind, bytes: cursor.taken(|cursor| skip(cursor, kind, false, 0))? })?;
+            let type_id = header & 0x0F;
+            each(id, Self { type_id, bytes: cursor.consumed(|cursor| skip(cursor, type_id, false, 0))? })?;
         }
     }
 
     /// Calls `each` with each element of a list.
-    pub(super) fn each_element(
+    pub(super) fn for_each_element(
         self,
         mut each: impl FnMut(Value<'a>) -> Result<(), Damage>,
     ) -> Result<(), Damage> {
-        if self.kind != Type::List as u8 {
+        if self.type_id != Type::List as u8 {
             return Err(UNKNOWN);
         }
         let mut cursor = Cursor::new(self.bytes);
-        let (count, kind) = read_list_head(&mut cursor)?;
+        let (count, type_id) = read_list_header(&mut cursor)?;
         for _ in 0..count {
-            each(Self { kind, bytes: cursor.taken(|cursor| skip(cursor, kind, true, 0))? })?;
+            each(Self { type_id, bytes: cursor.consumed(|cursor| skip(cursor, type_id, true, 0))? })?;
         }
         Ok(())
     }
 
     /// An integer.
     pub(super) fn number(self) -> Result<i64, Damage> {
-        match self.kind {
+        match self.type_id {
             4..=6 => Cursor::new(self.bytes).signed(),
             _ => Err(UNKNOWN),
         }
@@ -239,21 +239,21 @@ impl<'a> Value<'a> {
 }
 
 /// The number and the type of a list's elements.
-fn read_list_head(cursor: &mut Cursor<'_>) -> Result<(usize, u8), Damage> {
-    let head = cursor.byte()?;
-    let count = match head >> 4 {
+fn read_list_header(cursor: &mut Cursor<'_>) -> Result<(usize, u8), Damage> {
+    let header = cursor.byte()?;
+    let count = match header >> 4 {
         15 => cursor.count()?,
         count => usize::from(count),
     };
-    Ok((count, head & 0x0F))
+    Ok((count, header & 0x0F))
 }
 
 /// Skips a value. A Boolean has a byte of its own only in a list.
-fn skip(cursor: &mut Cursor<'_>, kind: u8, is_element: bool, depth: usize) -> Result<(), Damage> {
+fn skip(cursor: &mut Cursor<'_>, type_id: u8, is_element: bool, depth: usize) -> Result<(), Damage> {
     if depth > MAX_VALUE_DEPTH {
         return Err(UNKNOWN);
     }
-    match kind {
+    match type_id {
         1 | 2 if !is_element => Ok(()),
         1..=3 => cursor.byte().map(drop),
         4..=6 => cursor.signed().map(drop),
@@ -263,13 +263,13 @@ fn skip(cursor: &mut Cursor<'_>, kind: u8, is_element: bool, depth: usize) -> Re
             cursor.take(len).map(drop)
         }
         9 => {
-            let (count, kind) = read_list_head(cursor)?;
-            (0..count).try_for_each(|_| skip(cursor, kind, true, depth + 1))
+            let (count, type_id) = read_list_header(cursor)?;
+            (0..count).try_for_each(|_| skip(cursor, type_id, true, depth + 1))
         }
         12 => loop {
             match cursor.byte()? {
                 0 => return Ok(()),
-                head => skip(cursor, head & 0x0F, false, depth + 1)?,
+                header => skip(cursor, header & 0x0F, false, depth + 1)?,
             }
         },
         _ => Err(UNKNOWN),

@@ -9,9 +9,9 @@ use tachograph_counters::set::{CounterSet, Instances};
 use tachograph_counters::{CounterType, RawValue, Status};
 
 use super::super::block::for_each_series;
-use super::super::columns::{COLUMNS, at};
+use super::super::columns::{COLUMNS, column_index};
 use super::super::file::ArchiveFile;
-use super::super::interval::{Interval, restore};
+use super::super::interval::{IntervalNumbers, restore};
 use super::super::parquet::{Numbers, Texts};
 use super::super::ranges::ReadRanges;
 use super::super::table::{GroupHeads, InstanceRuns, SampleTable};
@@ -22,8 +22,15 @@ mod interner;
 pub(super) use interner::Interner;
 
 /// The columns from which raw values are restored.
-const DECODED: [usize; 7] =
-    [at::NUM, at::DEN, at::VALUE, at::RAW_FIRST, at::RAW_SECOND, at::MULTI_COUNT, at::STATUS];
+const DECODED_COLUMNS: [usize; 7] = [
+    column_index::NUM,
+    column_index::DEN,
+    column_index::VALUE,
+    column_index::RAW_FIRST,
+    column_index::RAW_SECOND,
+    column_index::MULTI_COUNT,
+    column_index::STATUS,
+];
 
 /// The status of values that are not needed.
 const NOT_READ: Status = Status::NO_DATA;
@@ -124,25 +131,25 @@ impl DecodedBlock {
         let needed = NeededCounters::new(&table, &file.sets, filter);
         if filter.is_none() {
             // The other columns repeat the sample table. They are only verified, so that any damage is detected.
-            for column in (0..COLUMNS.len()).filter(|column| !DECODED.contains(column)) {
+            for column in (0..COLUMNS.len()).filter(|column| !DECODED_COLUMNS.contains(column)) {
                 file.chunk(index, &table, column)?;
             }
         }
-        let mut numbers = |column| file.some_numbers(index, &table, column, &needed.rows);
+        let mut numbers = |column| file.numbers_in_rows(index, &table, column, &needed.rows);
         let columns = Columns {
-            num: numbers(at::NUM)?,
-            den: numbers(at::DEN)?,
-            value: numbers(at::VALUE)?,
-            raw_first: numbers(at::RAW_FIRST)?,
-            raw_second: numbers(at::RAW_SECOND)?,
-            multi_count: numbers(at::MULTI_COUNT)?,
+            num: numbers(column_index::NUM)?,
+            den: numbers(column_index::DEN)?,
+            value: numbers(column_index::VALUE)?,
+            raw_first: numbers(column_index::RAW_FIRST)?,
+            raw_second: numbers(column_index::RAW_SECOND)?,
+            multi_count: numbers(column_index::MULTI_COUNT)?,
             statuses: read_statuses(file, index, &table, &needed.rows)?,
         };
         interner.begin_block(&file.sets);
         let mut slots: Vec<DecodedSlot> = Vec::with_capacity(table.slots.len());
         for (slot, values) in table.slots.iter().zip(values) {
             slots.push(DecodedSlot {
-                set: Arc::clone(interner.shared(slot.set as usize)),
+                set: Arc::clone(interner.shared_set(slot.set as usize)),
                 heads: slot.heads.clone(),
                 values,
                 instances: Arc::default(),
@@ -167,7 +174,7 @@ impl DecodedBlock {
                 }
             }
             // For each group, the number of restored rows of the current column.
-            let mut done = vec![0u32; groups as usize];
+            let mut restored_rows = vec![0u32; groups as usize];
             // For each value of the instance, the index of its row among the rows of all groups.
             let mut targets: Vec<usize> = Vec::new();
             let mut last_instance = None;
@@ -175,17 +182,17 @@ impl DecodedBlock {
                 let is_other = last_instance != Some(instance);
                 if is_other {
                     match last_instance {
-                        Some(last) if last < instance => count_rows(&runs[last], &mut done),
-                        last => clear_rows(&runs[..last.map_or(0, |last| last + 1)], &mut done),
+                        Some(last) if last < instance => count_rows(&runs[last], &mut restored_rows),
+                        last => clear_rows(&runs[..last.map_or(0, |last| last + 1)], &mut restored_rows),
                     }
                     last_instance = Some(instance);
                 } else if !section.is_by_instance {
                     // The section has a single instance, and this is its next column.
-                    clear_rows(&runs[..=instance], &mut done);
+                    clear_rows(&runs[..=instance], &mut restored_rows);
                 }
                 if is_other || !section.is_by_instance {
                     let groups = runs[instance].runs.iter().flat_map(Clone::clone);
-                    let target = |group: u32| starts[group as usize] + done[group as usize] as usize;
+                    let target = |group: u32| starts[group as usize] + restored_rows[group as usize] as usize;
                     targets.clear();
                     targets.extend(groups.map(target));
                 }
@@ -308,20 +315,20 @@ fn value_buffers(
             lens[slot as usize] = rows * sets[table.slots[slot as usize].set as usize].counters.len();
         }
     }
-    let mut known: Vec<_> =
+    let mut reusable: Vec<_> =
         earlier.into_iter().flat_map(|earlier| earlier.slots).map(|slot| slot.values).collect();
-    known.sort_unstable_by_key(Vec::capacity);
-    let mut known = known.into_iter().peekable();
+    reusable.sort_unstable_by_key(Vec::capacity);
+    let mut reusable = reusable.into_iter().peekable();
     let mut by_len: Vec<usize> = (0..lens.len()).collect();
     by_len.sort_unstable_by_key(|&slot| lens[slot]);
     let mut buffers = vec![Vec::new(); lens.len()];
     for slot in by_len {
-        while known.next_if(|buffer| buffer.capacity() < lens[slot]).is_some() {}
-        if let Some(buffer) = known.next_if(|buffer| buffer.capacity() / 2 <= lens[slot]) {
+        while reusable.next_if(|buffer| buffer.capacity() < lens[slot]).is_some() {}
+        if let Some(buffer) = reusable.next_if(|buffer| buffer.capacity() / 2 <= lens[slot]) {
             buffers[slot] = buffer;
         }
     }
-    drop(known);
+    drop(reusable);
     for (buffer, len) in buffers.iter_mut().zip(lens) {
         buffer.truncate(len);
         buffer.reserve_exact(len - buffer.len());
@@ -347,16 +354,16 @@ fn row_starts(runs: &[InstanceRuns], groups: usize) -> Vec<usize> {
     starts
 }
 
-fn count_rows(instance: &InstanceRuns, done: &mut [u32]) {
+fn count_rows(instance: &InstanceRuns, restored_rows: &mut [u32]) {
     for run in &instance.runs {
-        done[run.start as usize..run.end as usize].iter_mut().for_each(|rows| *rows += 1);
+        restored_rows[run.start as usize..run.end as usize].iter_mut().for_each(|rows| *rows += 1);
     }
 }
 
 /// Resets the counts for these instances, in time proportional to their rows, not to the number of groups.
-fn clear_rows(instances: &[InstanceRuns], done: &mut [u32]) {
+fn clear_rows(instances: &[InstanceRuns], restored_rows: &mut [u32]) {
     for run in instances.iter().flat_map(|instance| &instance.runs) {
-        done[run.start as usize..run.end as usize].fill(0);
+        restored_rows[run.start as usize..run.end as usize].fill(0);
     }
 }
 
@@ -366,7 +373,7 @@ fn instance_lists(
     set: &CounterSet,
     interner: &mut Interner,
 ) -> Arc<[(u32, Instances)]> {
-    let instances: Vec<_> = runs.iter().map(|instance| interner.instance(set, instance)).collect();
+    let instances: Vec<_> = runs.iter().map(|instance| interner.intern_instance(set, instance)).collect();
     // The group at which a run begins or ends, the instance, and whether the run begins.
     let mut changes: Vec<(u32, u32, bool)> = Vec::new();
     for (index, instance) in runs.iter().enumerate() {
@@ -425,7 +432,7 @@ fn restore_series(columns: &Columns, row: usize, counter_type: CounterType, mut 
     let mut status_at = columns.statuses.partition_point(|(rows, _)| rows.end <= row);
     for index in 0..plain.start {
         let row = row + index;
-        let interval = Interval {
+        let interval = IntervalNumbers {
             num: columns.num.get(row),
             den: columns.den.get(row),
             value: columns.value.get(row).map(|bits| f64::from_bits(bits as u64)),
@@ -452,7 +459,7 @@ fn restore_series(columns: &Columns, row: usize, counter_type: CounterType, mut 
     let rows = row + plain.start..row + plain.end;
     let [num, den] = [&columns.num, &columns.den].map(|column| &column.values[rows.clone()]);
     for (index, (&num, &den)) in plain.zip(num.iter().zip(den)) {
-        let interval = Interval { num: Some(num), den: Some(den), value: None };
+        let interval = IntervalNumbers { num: Some(num), den: Some(den), value: None };
         previous = restore(formula, &previous, &interval, previous.multi_count, Status::VALID_DATA);
         series.set(index, previous);
     }
@@ -476,7 +483,7 @@ fn read_statuses<R: ReadRanges>(
     table: &SampleTable,
     wanted: &[Range<usize>],
 ) -> Result<Vec<(Range<usize>, Status)>, LogError> {
-    let mut texts = file.texts(index, table, at::STATUS)?;
+    let mut texts = file.texts(index, table, column_index::STATUS)?;
     texts.keep(wanted);
     let Texts { dictionary, runs } = texts;
     let statuses: Vec<Status> = dictionary.iter().map(|text| parse_status(text)).collect();

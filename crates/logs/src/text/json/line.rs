@@ -30,22 +30,27 @@ impl KnownPaths {
         Self { hashes: HashSet::new(), hasher: RandomState::new(), path_bytes: 0, reservation }
     }
 
-    /// Reserves the memory of a path's column; returns whether the path is new in the log. `columns` is the number of columns
-    /// in memory, including the one about to be built, and `line_path_bytes` is the length of the line's paths so far; a path
-    /// that the line repeats counts each time in both.
-    fn add(&mut self, path: &str, columns: usize, line_path_bytes: u64) -> Result<bool, OverBudget> {
+    /// Reserves memory for the column of a path. Returns whether no earlier line has this path. `columns` is the number of
+    /// columns in memory, including the new one. `line_path_bytes` is the total length of the line's paths so far. If the line
+    /// repeats a path, both count each repetition.
+    fn reserve_column(
+        &mut self,
+        path: &str,
+        columns: usize,
+        line_path_bytes: u64,
+    ) -> Result<bool, OverBudget> {
         let is_new = self.hashes.insert(self.hasher.hash_one(path));
         if is_new {
             self.path_bytes += path.len() as u64;
         }
         let (columns, bytes) = (columns.max(self.hashes.len()), line_path_bytes.max(self.path_bytes));
-        self.reservation.grow_to(column::memory_of(columns, 0, bytes))?;
+        self.reservation.grow_to(column::estimated_bytes(columns, 0, bytes))?;
         Ok(is_new)
     }
 }
 
 /// The reason why reading stops at a line.
-pub(super) enum Stop {
+pub(super) enum StopReason {
     TooManyValues,
     OverBudget(OverBudget),
 }
@@ -66,12 +71,12 @@ pub(super) struct Row<'a> {
     offset: u64,
     problems: &'a mut Problems,
     /// Excerpts of the paths of invalid values, each with a description of the value.
-    pub(super) invalid: Vec<(String, &'static str)>,
-    pub(super) stop: Option<Stop>,
+    pub(super) invalid_values: Vec<(String, &'static str)>,
+    pub(super) stop: Option<StopReason>,
 }
 
 /// Maximum number of invalid values that are reported per line.
-const MAX_INVALID: usize = 16;
+const MAX_INVALID_VALUES: usize = 16;
 
 impl<'a> Row<'a> {
     /// Starts a line. `columns` are the columns of the previous line.
@@ -92,25 +97,25 @@ impl<'a> Row<'a> {
             paths,
             offset,
             problems,
-            invalid: Vec::new(),
+            invalid_values: Vec::new(),
             stop: None,
         }
     }
 
-    pub(super) fn read(&mut self, line: &[u8]) -> serde_json::Result<LineProperties> {
-        let read = read_object(line, Some(&mut *self));
+    pub(super) fn parse(&mut self, line: &[u8]) -> serde_json::Result<LineProperties> {
+        let properties = parse_object(line, Some(&mut *self));
         self.columns.truncate(self.values.len());
-        read
+        properties
     }
 
-    fn push(&mut self, path: &str, value: JsonValue) -> Result<(), Stop> {
+    fn push(&mut self, path: &str, value: JsonValue) -> Result<(), StopReason> {
         let index = self.values.len();
         if index as u64 >= MAX_ROW_CELLS {
-            return Err(Stop::TooManyValues);
+            return Err(StopReason::TooManyValues);
         }
         self.path_bytes += path.len() as u64;
-        if self.columns.get(index).is_none_or(|known| *known.path != *path) {
-            let column = self.column(index, path).map_err(Stop::OverBudget)?;
+        if self.columns.get(index).is_none_or(|column| *column.path != *path) {
+            let column = self.column(index, path).map_err(StopReason::OverBudget)?;
             self.columns.truncate(index);
             self.columns.push(column);
         }
@@ -118,8 +123,8 @@ impl<'a> Row<'a> {
             JsonValue::Number(number) => Some(number),
             JsonValue::Null => None,
             JsonValue::Other(kind) => {
-                if self.invalid.len() < MAX_INVALID {
-                    self.invalid.push((excerpt::of_text(path), kind));
+                if self.invalid_values.len() < MAX_INVALID_VALUES {
+                    self.invalid_values.push((excerpt::of_text(path), kind));
                 }
                 None
             }
@@ -136,8 +141,8 @@ impl<'a> Row<'a> {
         if let Some((path, group)) = unused.remove_entry(path) {
             return Ok(Column { path, group });
         }
-        let is_new = self.paths.add(path, index + 1 + unused.len(), self.path_bytes)?;
-        let (group, error) = self.builder.single(path);
+        let is_new = self.paths.reserve_column(path, index + 1 + unused.len(), self.path_bytes)?;
+        let (group, error) = self.builder.build(path);
         if is_new && error.is_some() {
             self.problems.push_with(self.offset, || {
                 let message = "a key is not a counter path; its text becomes a counter name";
@@ -165,15 +170,15 @@ pub(super) struct LineProperties {
 
 impl LineProperties {
     /// Parses a line without its values.
-    pub(super) fn read(line: &[u8]) -> serde_json::Result<Self> {
-        read_object(line, None)
+    pub(super) fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        parse_object(line, None)
     }
 }
 
-fn read_object(line: &[u8], row: Option<&mut Row<'_>>) -> serde_json::Result<LineProperties> {
+fn parse_object(line: &[u8], row: Option<&mut Row<'_>>) -> serde_json::Result<LineProperties> {
     let mut deserializer = serde_json::Deserializer::from_slice(line);
-    let read = deserializer.deserialize_map(LineVisitor(row))?;
-    deserializer.end().map(|()| read)
+    let properties = deserializer.deserialize_map(LineVisitor(row))?;
+    deserializer.end().map(|()| properties)
 }
 
 /// Visits the object of a line and stores its values in a row.

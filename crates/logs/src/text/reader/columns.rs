@@ -4,9 +4,9 @@ use std::io::Read;
 
 use super::super::column::ColumnGrouper;
 use super::super::excerpt;
-use super::super::header::zone_of;
+use super::super::header::parse_zone;
 use super::TextReader;
-use super::rows::{RowEnd, is_empty};
+use super::rows::{RowEnd, is_blank};
 use crate::{LogError, Problem, ReadOptions};
 
 impl<R: Read> TextReader<R> {
@@ -16,7 +16,7 @@ impl<R: Read> TextReader<R> {
                 return Err(LogError::not_a_log("the file has no header"));
             };
             // The output of typeperf starts with an empty line.
-            if end == RowEnd::InsideCell || !is_empty(&self.record) {
+            if end == RowEnd::InsideCell || !is_blank(&self.record) {
                 break end;
             }
         };
@@ -26,7 +26,7 @@ impl<R: Read> TextReader<R> {
             self.problems.push(Problem::new(offset, "the header is cut short; its last cell is skipped"));
         }
         let first = self.record.get(0).unwrap_or_default();
-        match zone_of(&String::from_utf8_lossy(first), self.facts.format) {
+        match parse_zone(&String::from_utf8_lossy(first), self.facts.format) {
             Some(zone) => self.facts.zone = zone,
             None => self.problems.push(
                 Problem::new(offset, "the time zone is unreadable; local times are read as UTC").found(

@@ -13,7 +13,7 @@ use super::super::decoder::END_CELL;
 use super::super::excerpt;
 use super::super::number::Digits;
 use super::super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, row_too_long};
-use super::{TextReader, into_io};
+use super::{TextReader, into_io_error};
 use crate::{Format, LogError, Problem};
 
 /// The end of a row.
@@ -43,8 +43,8 @@ impl<R: Read> TextReader<R> {
         if self.is_done {
             return Ok(None);
         }
-        let ahead = READ_AHEAD as u64;
-        self.csv.get_mut().set_limits(MAX_ROW_BYTES + ahead, MAX_ROW_CELLS + ahead);
+        let read_ahead = READ_AHEAD as u64;
+        self.csv.get_mut().set_limits(MAX_ROW_BYTES + read_ahead, MAX_ROW_CELLS + read_ahead);
         match self.csv.read_byte_record(&mut self.record) {
             Ok(true) => {}
             Ok(false) => {
@@ -59,24 +59,24 @@ impl<R: Read> TextReader<R> {
             Err(error) => {
                 let over = self.csv.get_ref().over_budget();
                 self.is_done = over.is_some() || self.is_done;
-                return Err(over.map_or_else(|| LogError::io(into_io(error)), LogError::over_budget));
+                return Err(over.map_or_else(|| LogError::io(into_io_error(error)), LogError::over_budget));
             }
         }
         if let Err(error) = self.csv.get_ref().check_requested_encoding() {
             self.is_done = true;
             return Err(error);
         }
-        if let (Some(offset), false) = (self.csv.get_ref().first_bad(), self.is_bad_text_reported) {
-            self.report_bad_text(offset);
+        if let (Some(offset), false) = (self.csv.get_ref().first_invalid(), self.is_invalid_text_reported) {
+            self.report_invalid_text(offset);
         }
-        let end_cells = u64::from(self.csv.get_ref().has_ended());
+        let end_cells = u64::from(self.csv.get_ref().is_at_end());
         if self.record.as_slice().len() as u64 > MAX_ROW_BYTES
             || self.record.len() as u64 > MAX_ROW_CELLS + end_cells
         {
             self.is_done = true;
             return Err(row_too_long(self.row_offset()));
         }
-        if !self.csv.get_ref().has_ended() {
+        if !self.csv.get_ref().is_at_end() {
             return Ok(Some(RowEnd::Line));
         }
         // The decoder has reached its end, so this is the last row, and it includes END_CELL.
@@ -93,20 +93,20 @@ impl<R: Read> TextReader<R> {
     /// Sets the sample's time; false if the row has no time or is truncated.
     pub(super) fn read_time(&mut self, end: RowEnd, sample: &mut Sample) -> bool {
         let cell = self.record.get(0).unwrap_or_default().trim_ascii();
-        if cell.is_empty() && is_empty(&self.record) {
+        if cell.is_empty() && is_blank(&self.record) {
             // An empty line that ends in CR LF, which the CSV reader does not skip.
             return false;
         }
         let local = FileTime::parse_log_time(cell);
         let is_text = local.is_none() && end != RowEnd::InsideCell && starts_with_a_letter(cell);
-        if is_text && !self.facts.is_zone_known() && self.trailing.len() < MAX_TRAILING_LINES {
-            let (offset, line) = (self.row_offset(), self.line());
+        if is_text && !self.facts.is_zone_known() && self.trailing_lines.len() < MAX_TRAILING_LINES {
+            let (offset, line) = (self.row_offset(), self.line_number());
             let cell = self.record.get(0).unwrap_or_default();
-            self.trailing.push(no_time(offset, line, cell));
+            self.trailing_lines.push(no_time_problem(offset, line, cell));
             return false;
         }
-        self.trailing.drain(..).for_each(|problem| self.problems.push(problem));
-        let (offset, line) = (self.row_offset(), self.line());
+        self.trailing_lines.drain(..).for_each(|problem| self.problems.push(problem));
+        let (offset, line) = (self.row_offset(), self.line_number());
         let lacks_cells = match self.record.len().cmp(&(self.columns + 1)) {
             Ordering::Less => true,
             // PDH writes a blank cell as " ", so an empty cell was truncated before its value. A comment can be missing.
@@ -120,7 +120,7 @@ impl<R: Read> TextReader<R> {
         }
         let Some(local) = local else {
             let cell = self.record.get(0).unwrap_or_default();
-            self.problems.push_with(offset, || no_time(offset, line, cell));
+            self.problems.push_with(offset, || no_time_problem(offset, line, cell));
             return false;
         };
         sample.at = self.facts.zone.local_to_moment(local, None);
@@ -137,12 +137,12 @@ impl<R: Read> TextReader<R> {
     /// Stores the row's values in the sample's groups.
     pub(super) fn read_values(&mut self, sample: &mut Sample) {
         if self.record.len() != self.columns + 1 {
-            self.report_length();
+            self.report_cell_count();
         }
-        let (offset, line) = (self.row_offset(), self.line());
+        let (offset, line) = (self.row_offset(), self.line_number());
         let Self { record, problems, groups, .. } = self;
         let mut cells = record.iter().skip(1);
-        column::fill(sample, groups.iter(), |column| {
+        column::fill_sample(sample, groups.iter(), |column| {
             let cell = cells.next().unwrap_or_default();
             match parse_cell(cell) {
                 Cell::Number(value) => Some(value),
@@ -159,7 +159,7 @@ impl<R: Read> TextReader<R> {
     }
 
     #[cold]
-    fn report_length(&mut self) {
+    fn report_cell_count(&mut self) {
         let (found, expected) = (self.record.len(), self.columns + 1);
         let has_number =
             |cell: Option<&[u8]>| cell.is_some_and(|cell| matches!(parse_cell(cell), Cell::Number(_)));
@@ -177,7 +177,7 @@ impl<R: Read> TextReader<R> {
         } else {
             "is too long; cells after the last column are skipped"
         };
-        let (offset, line) = (self.row_offset(), self.line());
+        let (offset, line) = (self.row_offset(), self.line_number());
         self.problems.push_with(offset, || {
             Problem::new(offset, format!("line {line} {message}"))
                 .found(format_args!("{found} cells"), format!("{expected} cells"))
@@ -185,8 +185,8 @@ impl<R: Read> TextReader<R> {
     }
 
     #[cold]
-    fn report_bad_text(&mut self, offset: u64) {
-        self.is_bad_text_reported = true;
+    fn report_invalid_text(&mut self, offset: u64) {
+        self.is_invalid_text_reported = true;
         let encoding = self.encoding();
         let message =
             format!("bytes that are not valid {encoding} are read as U+FFFD, here and possibly later");
@@ -200,7 +200,7 @@ impl<R: Read> TextReader<R> {
     }
 
     /// Line number of the row in `record`, from 1.
-    fn line(&self) -> u64 {
+    fn line_number(&self) -> u64 {
         self.record.position().map_or(0, csv::Position::line)
     }
 }
@@ -208,7 +208,8 @@ impl<R: Read> TextReader<R> {
 /// Maximum lines of text after the last row that are not damage: typeperf prints a few when it ends.
 const MAX_TRAILING_LINES: usize = 8;
 
-fn no_time(offset: u64, line: u64, cell: &[u8]) -> Problem {
+/// The problem of a row without a valid time, whose first cell is `cell`.
+fn no_time_problem(offset: u64, line: u64, cell: &[u8]) -> Problem {
     Problem::new(offset, format!("line {line} has no valid time; it is skipped"))
         .found(excerpt::of_cell(cell), "a time 'MM/dd/yyyy HH:mm:ss.fff'")
 }
@@ -218,6 +219,6 @@ fn starts_with_a_letter(cell: &[u8]) -> bool {
     start.chars().next().is_some_and(char::is_alphabetic)
 }
 
-pub(super) fn is_empty(record: &ByteRecord) -> bool {
+pub(super) fn is_blank(record: &ByteRecord) -> bool {
     record.iter().all(|cell| cell.trim_ascii().is_empty())
 }

@@ -95,7 +95,7 @@ fn a_counter_is_recorded_again_after_a_restart_of_its_publisher() {
     assert_eq!(record(&mut source, &mut recording, &[ID, TICKS]), [2]);
     // Absent during a check.
     let registry = machine.registry();
-    source.set_registry(&Arc::new(Registry::new("MADE", registry.clock().clone())));
+    source.set_registry(&Arc::new(Registry::new("FAKE", registry.clock().clone())));
     assert!(record(&mut source, &mut recording, &[ID, TICKS]).is_empty());
     source.set_registry(&registry);
     assert_eq!(record(&mut source, &mut recording, &[ID, TICKS]), [2]);
@@ -133,7 +133,7 @@ fn a_new_recording_has_the_counters_of_the_charts() {
         board,
         unmatched: |_: &Selection| Vec::new(),
         reason: |_, _| None,
-        name: "made".to_owned(),
+        name: "FAKE".to_owned(),
         about: String::new(),
         zone: TimeZone::utc(),
         frequency: FREQUENCY,

@@ -160,7 +160,7 @@ fn a_task_of_the_runtime_sends_the_events() {
 
 /// The series of a table of one counter with this number of instances.
 fn values_of(instances: u32) -> (LiveValues, Vec<Arc<Sample>>) {
-    let mut set = CounterSet::new("MADE", "Set", Extent::Columns);
+    let mut set = CounterSet::new("FAKE", "Set", Extent::Columns);
     set.has_instances = true;
     set.counters.push(Counter::new("Counter", CounterType::RAWCOUNT, 10_000_000));
     let mut group = Group::new(Arc::new(set));

@@ -32,8 +32,8 @@ impl NumberDictionary {
                 last + 1
             } else if distinct.get(last) == Some(&number) {
                 last
-            } else if let Some(&known) = by_number.get(&number) {
-                usize::from(known)
+            } else if let Some(&index) = by_number.get(&number) {
+                usize::from(index)
             } else {
                 if distinct.len() >= max {
                     return None;

@@ -9,11 +9,11 @@ use super::super::page::{
 };
 use super::super::page_index::ChunkPages;
 use super::super::runs;
-use super::values::spread;
+use super::values::spread_over_rows;
 use super::{Column, NumberEncoding, Numbers, Runs, Texts};
 
 /// Maximum number of bytes of a row in a page, including its share of the definition levels.
-const BYTES_PER_ROW: usize = 32;
+const MAX_BYTES_PER_ROW: usize = 32;
 
 /// Decodes column chunks.
 pub(in super::super::super) struct ChunkReader {
@@ -38,27 +38,27 @@ impl ChunkReader {
     ) -> Result<Numbers, Damage> {
         let mut cursor = Cursor::new(bytes);
         let mut decoded = DecodedNumbers::default();
-        let mut found = 0;
+        let mut rows_read = 0;
         let mut wanted = wanted;
         let mut dictionary = None;
         while cursor.len() > 0 {
             let page = page::read(&mut cursor)?;
             let facts = page.facts;
-            if facts.content == Content::Dictionary && dictionary.is_none() && found == 0 {
+            if facts.content == Content::Dictionary && dictionary.is_none() && rows_read == 0 {
                 dictionary = Some(self.number_dictionary(column, &page)?);
                 continue;
             }
-            if facts.content != Content::Data || facts.values == 0 || facts.values > rows - found {
+            if facts.content != Content::Data || facts.values == 0 || facts.values > rows - rows_read {
                 return Err(Damage("a column has a page without rows, or too many rows"));
             }
-            let page_rows = found..found + facts.values;
-            found = page_rows.end;
+            let page_rows = rows_read..rows_read + facts.values;
+            rows_read = page_rows.end;
             wanted = wanted_from(wanted, page_rows.start);
             if wanted.first().is_some_and(|first| first.start < page_rows.end) {
-                self.page(column, &page, dictionary.as_deref(), &page_rows, wanted, &mut decoded)?;
+                self.decode_page(column, &page, dictionary.as_deref(), &page_rows, wanted, &mut decoded)?;
             }
         }
-        if found != rows {
+        if rows_read != rows {
             return Err(Damage("a column has too few rows"));
         }
         Ok(decoded.finish())
@@ -77,23 +77,23 @@ impl ChunkReader {
         let mut decoded = DecodedNumbers::default();
         let mut wanted = wanted;
         let dictionary = match dictionary {
-            Some(place) => {
+            Some(location) => {
                 let facts = |bytes: usize| PageFacts {
                     content: Content::Dictionary,
                     values: bytes / column.physical_type.width().max(1),
                     encoding: PLAIN,
                 };
-                let page = page::read_single(cursor.take(place.bytes)?, facts)?;
+                let page = page::read_single(cursor.take(location.bytes)?, facts)?;
                 Some(self.number_dictionary(column, &page)?)
             }
             None => None,
         };
         let encoding = column.encoding_of_numbers(dictionary.is_some());
-        for place in pages {
-            let facts = PageFacts { content: Content::Data, values: place.rows.len(), encoding };
-            let page = page::read_single(cursor.take(place.bytes)?, |_| facts)?;
-            wanted = wanted_from(wanted, place.rows.start);
-            self.page(column, &page, dictionary.as_deref(), &place.rows, wanted, &mut decoded)?;
+        for location in pages {
+            let facts = PageFacts { content: Content::Data, values: location.rows.len(), encoding };
+            let page = page::read_single(cursor.take(location.bytes)?, |_| facts)?;
+            wanted = wanted_from(wanted, location.rows.start);
+            self.decode_page(column, &page, dictionary.as_deref(), &location.rows, wanted, &mut decoded)?;
         }
         Ok(decoded.finish())
     }
@@ -117,7 +117,7 @@ impl ChunkReader {
     }
 
     /// Decodes the wanted rows of a page of numbers. `wanted` begins with the first range that ends after its first row.
-    fn page(
+    fn decode_page(
         &mut self,
         column: Column,
         page: &CompressedPage<'_>,
@@ -131,19 +131,19 @@ impl ChunkReader {
         check_page(facts, self.body.len())?;
         let mut body = Cursor::new(&self.body);
         if wanted.first().is_some_and(|first| first.start <= rows.start && rows.end <= first.end) {
-            let with_value = read_levels(&mut body, column, facts.values, &mut decoded.present)?;
+            let value_count = read_levels(&mut body, column, facts.values, &mut decoded.present)?;
             return read_numbers(
                 &mut body,
                 column,
                 facts.encoding,
                 dictionary,
-                with_value,
+                value_count,
                 &mut decoded.values,
             );
         }
         let (mut page_values, mut page_present) = (Vec::new(), Vec::new());
-        let with_value = read_levels(&mut body, column, facts.values, &mut page_present)?;
-        read_numbers(&mut body, column, facts.encoding, dictionary, with_value, &mut page_values)?;
+        let value_count = read_levels(&mut body, column, facts.values, &mut page_present)?;
+        read_numbers(&mut body, column, facts.encoding, dictionary, value_count, &mut page_values)?;
         push_wanted(rows, wanted, &page_present, &page_values, &mut decoded.present, &mut decoded.values);
         Ok(())
     }
@@ -155,7 +155,7 @@ impl ChunkReader {
         bytes: &[u8],
         rows: usize,
     ) -> Result<Texts, Damage> {
-        self.runs(column, bytes, rows, read_texts)
+        self.decode_runs(column, bytes, rows, read_texts)
     }
 
     /// Decodes a dictionary-encoded chunk of doubles.
@@ -165,7 +165,7 @@ impl ChunkReader {
         bytes: &[u8],
         rows: usize,
     ) -> Result<Runs<f64>, Damage> {
-        self.runs(column, bytes, rows, |body, count| {
+        self.decode_runs(column, bytes, rows, |body, count| {
             let doubles = body.take(count.checked_mul(8).ok_or(Damage("a dictionary is too large"))?)?;
             let double = |bytes: &[u8]| f64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
             Ok(doubles.chunks_exact(8).map(double).collect())
@@ -173,7 +173,7 @@ impl ChunkReader {
     }
 
     /// Decodes a dictionary-encoded chunk.
-    fn runs<T>(
+    fn decode_runs<T>(
         &mut self,
         column: Column,
         bytes: &[u8],
@@ -183,14 +183,14 @@ impl ChunkReader {
         let mut cursor = Cursor::new(bytes);
         let mut dictionary = None;
         let mut runs: Vec<(Option<u32>, usize)> = Vec::new();
-        let mut found = 0;
+        let mut rows_read = 0;
         while cursor.len() > 0 {
             let page = page::read(&mut cursor)?;
             let facts = page.facts;
             page.decompress(&mut self.decompressor, &mut self.body)?;
             let page_bytes = self.body.len();
             let mut body = Cursor::new(&self.body);
-            let Some(known) = &dictionary else {
+            let Some(dictionary_values) = &dictionary else {
                 if facts.content != Content::Dictionary || facts.encoding != PLAIN {
                     return Err(Damage("a dictionary-encoded column does not begin with its dictionary"));
                 }
@@ -200,18 +200,18 @@ impl ChunkReader {
             };
             if facts.content != Content::Data
                 || facts.encoding != RLE_DICTIONARY
-                || facts.values > rows - found
+                || facts.values > rows - rows_read
             {
                 return Err(Damage("a dictionary-encoded column has an unknown page"));
             }
             check_page(facts, page_bytes)?;
-            found += facts.values;
+            rows_read += facts.values;
             let mut present = Vec::new();
-            let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
+            let value_count = read_levels(&mut body, column, facts.values, &mut present)?;
             let bits = u32::from(body.byte()?);
             let mut indexes = Vec::new();
-            runs::decode(&mut body, bits, with_value, |index, len| {
-                if index as usize >= known.len() {
+            runs::decode(&mut body, bits, value_count, |index, len| {
+                if index as usize >= dictionary_values.len() {
                     return Err(Damage("an index is not in its dictionary"));
                 }
                 indexes.push((index, len));
@@ -220,7 +220,7 @@ impl ChunkReader {
             body.end()?;
             interleave(&present, &indexes, &mut runs);
         }
-        if found != rows {
+        if rows_read != rows {
             return Err(Damage("a column has too few rows"));
         }
         Ok(Runs { dictionary: dictionary.unwrap_or_default(), runs })
@@ -238,7 +238,7 @@ struct DecodedNumbers {
 impl DecodedNumbers {
     fn finish(self) -> Numbers {
         let rows = self.present.iter().map(|(_, len)| len).sum();
-        spread(self.values, &self.present, rows)
+        spread_over_rows(self.values, &self.present, rows)
     }
 }
 
@@ -254,7 +254,7 @@ fn wanted_from(mut wanted: &[Range<usize>], row: usize) -> &[Range<usize>] {
 /// that violates this; otherwise, decompressing all pages could take hours.
 fn check_page(facts: PageFacts, bytes: usize) -> Result<(), Damage> {
     // A run of one row has up to 15 bytes (length and index), and its run of definition levels up to 15 more.
-    if facts.values == 0 || bytes / BYTES_PER_ROW > facts.values + 1 {
+    if facts.values == 0 || bytes / MAX_BYTES_PER_ROW > facts.values + 1 {
         return Err(Damage("a page has no rows, or more bytes than its rows need"));
     }
     Ok(())
@@ -274,18 +274,18 @@ fn read_levels(
     let bytes = body.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     let levels = body.take(bytes as usize)?;
     let mut levels = Cursor::new(levels);
-    let mut with_value = 0;
+    let mut value_count = 0;
     runs::decode(&mut levels, 1, rows, |level, len| {
         let is_present = level == 1;
-        with_value += if is_present { len } else { 0 };
+        value_count += if is_present { len } else { 0 };
         match present.last_mut() {
-            Some((last, known)) if *last == is_present => *known += len,
+            Some((last, run_len)) if *last == is_present => *run_len += len,
             _ => present.push((is_present, len)),
         }
         Ok(())
     })?;
     levels.end()?;
-    Ok(with_value)
+    Ok(value_count)
 }
 
 fn read_numbers(
@@ -379,7 +379,7 @@ fn read_texts(body: &mut Cursor<'_>, count: usize) -> Result<Vec<String>, Damage
 /// Inserts rows without a value between the runs of indexes.
 fn interleave(present: &[(bool, usize)], indexes: &[(u32, usize)], runs: &mut Vec<(Option<u32>, usize)>) {
     let mut push = |index: Option<u32>, len: usize| match runs.last_mut() {
-        Some((last, known)) if *last == index => *known += len,
+        Some((last, run_len)) if *last == index => *run_len += len,
         _ => runs.push((index, len)),
     };
     let mut indexes = indexes.iter().copied();

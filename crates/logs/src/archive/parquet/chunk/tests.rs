@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::super::varint::Cursor;
 use super::super::super::{Damage, PAGE_ROWS};
 use super::super::page::{self, Content, PLAIN, PageFacts, RLE_DICTIONARY};
-use super::super::page_index::{ChunkPages, PagePlace};
+use super::super::page_index::{ChunkPages, PageLocation};
 use super::*;
 
 const NUMBERS: Column = Column {
@@ -33,11 +33,11 @@ fn runs_of<T: PartialEq + Copy>(values: impl Iterator<Item = T>) -> Vec<(T, usiz
     runs
 }
 
-fn all(reader: &mut ChunkReader, column: Column, bytes: &[u8], rows: usize) -> Result<Numbers, Damage> {
+fn read_all(reader: &mut ChunkReader, column: Column, bytes: &[u8], rows: usize) -> Result<Numbers, Damage> {
     reader.numbers(column, bytes, rows, std::slice::from_ref(&(0..rows)))
 }
 
-fn written(column: Column, values: &[Option<i64>]) -> Vec<u8> {
+fn encode(column: Column, values: &[Option<i64>]) -> Vec<u8> {
     let mut out = Vec::new();
     let numbers: Vec<i64> = values.iter().copied().flatten().collect();
     let present = runs_of(values.iter().map(Option::is_some));
@@ -52,13 +52,13 @@ proptest! {
     fn numbers_are_read_back(values in prop::collection::vec(prop::option::of(any::<i64>()), 1..300)) {
         for numbers in ENCODINGS {
             let column = Column { numbers, ..NUMBERS };
-            let bytes = written(column, &values);
+            let bytes = encode(column, &values);
             let mut reader = ChunkReader::new().expect("a decompressor");
-            let numbers = all(&mut reader, column, &bytes, values.len()).expect("the chunk was just written");
+            let numbers = read_all(&mut reader, column, &bytes, values.len()).expect("the chunk was just written");
             let found: Vec<_> = (0..values.len()).map(|row| numbers.get(row)).collect();
             prop_assert_eq!(&found, &values);
-            prop_assert!(all(&mut reader, column, &bytes, values.len() + 1).is_err());
-            prop_assert!(all(&mut reader, column, &bytes, values.len() - 1).is_err());
+            prop_assert!(read_all(&mut reader, column, &bytes, values.len() + 1).is_err());
+            prop_assert!(read_all(&mut reader, column, &bytes, values.len() - 1).is_err());
         }
     }
 
@@ -94,7 +94,7 @@ proptest! {
             let _ = reader.texts(TEXTS, &out, 50);
             let mut alone = Vec::new();
             page::write(&mut alone, &mut compressor, facts, &body).expect("bytes in memory");
-            prop_assert!(all(&mut reader, NUMBERS, &alone, 50).is_err() || values == 50);
+            prop_assert!(read_all(&mut reader, NUMBERS, &alone, 50).is_err() || values == 50);
         }
     }
 }
@@ -121,7 +121,7 @@ proptest! {
         let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
         let mut reader = ChunkReader::new().expect("a decompressor");
         for (column, values) in [(NUMBERS, values.clone()), (INDEXES, values.iter().map(repeated).collect())] {
-            let numbers = reader.numbers(column, &written(column, &values), rows, &wanted).expect("a chunk");
+            let numbers = reader.numbers(column, &encode(column, &values), rows, &wanted).expect("a chunk");
             let found: Vec<_> = (0..expected.len()).map(|row| numbers.get(row)).collect();
             let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
             prop_assert_eq!(found, expected);
@@ -138,9 +138,9 @@ proptest! {
 #[test]
 fn pages_of_many_rows_are_split() {
     let values: Vec<_> = (0..3 * PAGE_ROWS as i64 + 5).map(|row| (row % 7 != 0).then_some(row)).collect();
-    let bytes = written(NUMBERS, &values);
+    let bytes = encode(NUMBERS, &values);
     let mut reader = ChunkReader::new().expect("a decompressor");
-    let numbers = all(&mut reader, NUMBERS, &bytes, values.len()).expect("the chunk was just written");
+    let numbers = read_all(&mut reader, NUMBERS, &bytes, values.len()).expect("the chunk was just written");
     assert!((0..values.len()).all(|row| numbers.get(row) == values[row]));
 }
 
@@ -155,15 +155,18 @@ fn pages_with_more_bytes_than_their_rows_need_are_rejected() {
             .expect("bytes in memory");
         out
     };
-    let one = written(NUMBERS, &[Some(7)]);
-    assert!(all(&mut reader, NUMBERS, &one, 1).is_ok());
+    let one = encode(NUMBERS, &[Some(7)]);
+    assert!(read_all(&mut reader, NUMBERS, &one, 1).is_ok());
     let empty = page(Content::Data, 0, PLAIN, &[0, 0, 0, 0]);
-    assert!(all(&mut reader, NUMBERS, &[empty, one].concat(), 1).is_err(), "no rows");
+    assert!(read_all(&mut reader, NUMBERS, &[empty, one].concat(), 1).is_err(), "no rows");
     // One row without a value, and levels that are not read.
     let levels = [4, 0, 0, 0, 2, 0, 0, 0];
-    assert!(all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "levels");
+    assert!(read_all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "levels");
     let levels = [&1000u32.to_le_bytes()[..], &[2, 0], &[0; 998]].concat();
-    assert!(all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "many bytes");
+    assert!(
+        read_all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(),
+        "many bytes"
+    );
     let dictionary = page(Content::Dictionary, 1, PLAIN, &[1, 0, 0, 0, b'a']);
     let text = [2, 0, 0, 0, 2, 1, 0, 2];
     let mut texts = |body: &[u8]| {
@@ -186,7 +189,7 @@ fn a_page_that_expands_beyond_its_limit_is_rejected() {
     page::write(&mut out, &mut compressor, facts, &bomb).expect("bytes in memory");
     assert!(out.len() < 10_000);
     let mut reader = ChunkReader::new().expect("a decompressor");
-    let refused = all(&mut reader, NUMBERS, &out, 1).map(|numbers| numbers.values.len());
+    let refused = read_all(&mut reader, NUMBERS, &out, 1).map(|numbers| numbers.values.len());
     assert_eq!(refused, Err(Damage("a page is larger than 16 MiB")));
 }
 
@@ -200,7 +203,7 @@ fn damage_of_a_single_page_is_detected() {
     for numbers in ENCODINGS {
         let column = Column { numbers, ..NUMBERS };
         for (values, has_dictionary) in [(&all_distinct, false), (&few_distinct, column == INDEXES)] {
-            let bytes = written(column, values);
+            let bytes = encode(column, values);
             let mut cursor = Cursor::new(&bytes);
             let mut end_of_page = || {
                 page::read(&mut cursor).expect("a page");
@@ -208,14 +211,14 @@ fn damage_of_a_single_page_is_detected() {
             };
             let dictionary = 0..if has_dictionary { end_of_page() } else { 0 };
             let start = end_of_page();
-            let place = |bytes: Range<usize>, rows: Range<usize>| PagePlace {
+            let location = |bytes: Range<usize>, rows: Range<usize>| PageLocation {
                 offset: bytes.start as u64,
                 bytes: bytes.len(),
                 rows,
             };
             let pages = ChunkPages {
-                dictionary: has_dictionary.then(|| place(dictionary.clone(), 0..0)),
-                pages: vec![place(start..bytes.len(), PAGE_ROWS..ROWS)],
+                dictionary: has_dictionary.then(|| location(dictionary.clone(), 0..0)),
+                pages: vec![location(start..bytes.len(), PAGE_ROWS..ROWS)],
             };
             let wanted = PAGE_ROWS + 10..PAGE_ROWS + 20;
             let mut reader = ChunkReader::new().expect("a decompressor");
@@ -244,7 +247,7 @@ fn numbers_have_a_dictionary_if_few_are_distinct() {
         (70_000, 280_000, PLAIN, 8),
     ] {
         let values: Vec<_> = (0..rows).map(|row| Some(row % distinct)).collect();
-        let bytes_written = written(INDEXES, &values);
+        let bytes_written = encode(INDEXES, &values);
         let mut cursor = Cursor::new(&bytes_written);
         let mut first = page::read(&mut cursor).expect("a page");
         assert_eq!(first.facts.content == Content::Dictionary, encoding == RLE_DICTIONARY);
@@ -276,7 +279,7 @@ fn wrong_dictionaries_of_numbers_are_rejected() {
     let row = |index: u8| [2, 0, 0, 0, 2, 1, 8, 2, index];
     let data = page(Content::Data, 1, RLE_DICTIONARY, &row(0));
     let good = [&dictionary[..], &data].concat();
-    assert_eq!(all(&mut reader, INDEXES, &good, 1).expect("a chunk").get(0), Some(7));
+    assert_eq!(read_all(&mut reader, INDEXES, &good, 1).expect("a chunk").get(0), Some(7));
     let beyond = page(Content::Data, 1, RLE_DICTIONARY, &row(1));
     let trailing = page(Content::Data, 1, RLE_DICTIONARY, &[&row(0)[..], &[0]].concat());
     let short = page(Content::Dictionary, 2, PLAIN, &7i64.to_le_bytes());
@@ -295,7 +298,7 @@ fn wrong_dictionaries_of_numbers_are_rejected() {
         ("a dictionary after the first rows", vec![&dictionary, &data, &dictionary]),
     ] {
         let bytes: Vec<u8> = pages.into_iter().flatten().copied().collect();
-        assert!(all(&mut reader, INDEXES, &bytes, 1).is_err(), "{reason}");
+        assert!(read_all(&mut reader, INDEXES, &bytes, 1).is_err(), "{reason}");
     }
-    assert!(all(&mut reader, NUMBERS, &good, 1).is_err(), "a column without dictionary");
+    assert!(read_all(&mut reader, NUMBERS, &good, 1).is_err(), "a column without dictionary");
 }

@@ -65,7 +65,7 @@ pub struct Runs<T> {
 impl<T> Runs<T> {
     /// Keeps only the rows in these ascending ranges.
     pub(in super::super::super) fn keep(&mut self, wanted: &[Range<usize>]) {
-        let mut kept = Vec::new();
+        let mut kept_runs = Vec::new();
         let (mut end, mut wanted) = (0, wanted);
         for &(index, len) in &self.runs {
             let run = end..end + len;
@@ -78,10 +78,10 @@ impl<T> Runs<T> {
                 wanted = &wanted[1..];
             }
             if taken > 0 {
-                kept.push((index, taken));
+                kept_runs.push((index, taken));
             }
         }
-        self.runs = kept;
+        self.runs = kept_runs;
     }
 }
 
@@ -89,7 +89,11 @@ impl<T> Runs<T> {
 pub(in super::super::super) type Texts = Runs<String>;
 
 /// Places each number at the index of its row.
-pub(in super::super::super) fn spread(values: Vec<i64>, present: &[(bool, usize)], rows: usize) -> Numbers {
+pub(in super::super::super) fn spread_over_rows(
+    values: Vec<i64>,
+    present: &[(bool, usize)],
+    rows: usize,
+) -> Numbers {
     if values.len() == rows {
         return Numbers { values, present: Present::All };
     }

@@ -67,7 +67,7 @@ impl ChunkWriter {
             chunk.encodings.push(PLAIN);
             self.body.clear();
             push_plain(&mut self.body, &dictionary.numbers, width);
-            self.dictionary_page(&mut chunk, dictionary.numbers.len(), out)?;
+            self.write_dictionary_page(&mut chunk, dictionary.numbers.len(), out)?;
         }
         let mut first = 0;
         for (first_row, present) in pages_of(present) {
@@ -88,7 +88,7 @@ impl ChunkWriter {
                 None => push_plain(&mut self.body, numbers, width),
             }
             let bounds = if column.has_statistics { bounds_of(numbers) } else { None };
-            self.page(&mut chunk, PageFacts { content: Content::Data, values: rows, encoding }, out)?;
+            self.write_page(&mut chunk, PageFacts { content: Content::Data, values: rows, encoding }, out)?;
             chunk.end_page(out, first_row, nulls, bounds);
         }
         chunk.bytes = out.len() - chunk.offset as usize;
@@ -113,7 +113,7 @@ impl ChunkWriter {
             }
             self.body.extend_from_slice(value);
         }
-        self.dictionary_page(&mut chunk, dictionary.len(), out)?;
+        self.write_dictionary_page(&mut chunk, dictionary.len(), out)?;
         let bits = runs::bits_for(dictionary.len());
         for (first_row, rows) in pages_of(rows) {
             self.body.clear();
@@ -127,7 +127,7 @@ impl ChunkWriter {
             runs::encode(&mut self.body, bits, indexes());
             let values: usize = rows.iter().map(|(_, len)| len).sum();
             let facts = PageFacts { content: Content::Data, values, encoding: RLE_DICTIONARY };
-            self.page(&mut chunk, facts, out)?;
+            self.write_page(&mut chunk, facts, out)?;
             let used = || indexes().map(|(index, _)| &dictionary[index as usize]);
             let bounds = match column.physical_type {
                 _ if !column.has_statistics => None,
@@ -146,18 +146,23 @@ impl ChunkWriter {
         Ok(chunk)
     }
 
-    fn dictionary_page(
+    fn write_dictionary_page(
         &mut self,
         chunk: &mut WrittenChunk,
         values: usize,
         out: &mut Vec<u8>,
     ) -> std::io::Result<()> {
-        self.page(chunk, PageFacts { content: Content::Dictionary, values, encoding: PLAIN }, out)?;
+        self.write_page(chunk, PageFacts { content: Content::Dictionary, values, encoding: PLAIN }, out)?;
         chunk.dictionary_bytes = Some(out.len() - chunk.offset as usize);
         Ok(())
     }
 
-    fn page(&mut self, chunk: &mut WrittenChunk, facts: PageFacts, out: &mut Vec<u8>) -> std::io::Result<()> {
+    fn write_page(
+        &mut self,
+        chunk: &mut WrittenChunk,
+        facts: PageFacts,
+        out: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
         chunk.page_start = out.len();
         chunk.uncompressed_bytes += page::write(out, &mut self.compressor, facts, &self.body)?;
         Ok(())
@@ -237,7 +242,7 @@ fn push_levels(out: &mut Vec<u8>, present: &[(bool, usize)]) {
     let mut merged: Vec<(u32, usize)> = Vec::new();
     for &(is_present, len) in present {
         match merged.last_mut() {
-            Some((level, known)) if *level == u32::from(is_present) => *known += len,
+            Some((level, run_len)) if *level == u32::from(is_present) => *run_len += len,
             _ => merged.push((u32::from(is_present), len)),
         }
     }

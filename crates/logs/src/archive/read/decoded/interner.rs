@@ -15,7 +15,7 @@ pub(in super::super) struct Interner {
     /// The shared descriptions, by hash.
     sets: HashMap<u64, Vec<Arc<CounterSet>>>,
     /// The descriptions of the current file, each with the equal shared one.
-    of_file: Vec<(Arc<CounterSet>, Arc<CounterSet>)>,
+    file_sets: Vec<(Arc<CounterSet>, Arc<CounterSet>)>,
     /// The instances of the last row group, by machine and set.
     instances: HashMap<(Arc<str>, Arc<str>), SetInstances>,
 }
@@ -39,7 +39,7 @@ struct SetInstances {
 }
 
 impl Interner {
-    fn set(&mut self, set: &Arc<CounterSet>) -> Arc<CounterSet> {
+    fn intern_set(&mut self, set: &Arc<CounterSet>) -> Arc<CounterSet> {
         let mut hash = HashText::default();
         // Hashing cannot fail.
         let _ = write!(hash, "{set:?}");
@@ -53,19 +53,19 @@ impl Interner {
 
     /// Shares the descriptions of a file, once for all of its row groups.
     pub(super) fn begin_block(&mut self, sets: &[Arc<CounterSet>]) {
-        let is_same = self.of_file.len() == sets.len()
-            && self.of_file.iter().zip(sets).all(|((known, _), set)| Arc::ptr_eq(known, set));
+        let is_same = self.file_sets.len() == sets.len()
+            && self.file_sets.iter().zip(sets).all(|((known, _), set)| Arc::ptr_eq(known, set));
         if !is_same {
-            self.of_file = sets.iter().map(|set| (Arc::clone(set), self.set(set))).collect();
+            self.file_sets = sets.iter().map(|set| (Arc::clone(set), self.intern_set(set))).collect();
         }
     }
 
     /// The shared description of the current file's set with this index.
-    pub(super) fn shared(&self, set: usize) -> &Arc<CounterSet> {
-        &self.of_file[set].1
+    pub(super) fn shared_set(&self, set: usize) -> &Arc<CounterSet> {
+        &self.file_sets[set].1
     }
 
-    pub(super) fn instance(&mut self, set: &CounterSet, instance: &InstanceRuns) -> Arc<Instance> {
+    pub(super) fn intern_instance(&mut self, set: &CounterSet, instance: &InstanceRuns) -> Arc<Instance> {
         // A fixed instance is already shared through its description.
         if let Some(fixed) = set.instance.as_ref().filter(|fixed| {
             fixed.parent() == instance.parent.as_deref()
@@ -74,19 +74,20 @@ impl Interner {
         }) {
             return Arc::clone(fixed);
         }
-        let known = self.instances.entry((Arc::clone(&set.machine), Arc::clone(&set.name))).or_default();
-        let instance = known.table.intern(instance.parent.as_deref(), &instance.name, instance.index);
-        known.current.push(Arc::clone(&instance));
+        let set_instances =
+            self.instances.entry((Arc::clone(&set.machine), Arc::clone(&set.name))).or_default();
+        let instance = set_instances.table.intern(instance.parent.as_deref(), &instance.name, instance.index);
+        set_instances.current.push(Arc::clone(&instance));
         instance
     }
 
-    /// Forgets the instances that are not in the row group.
+    /// Removes the instances that are not in the row group.
     pub(super) fn end_block(&mut self) {
-        for known in self.instances.values_mut() {
-            let current: HashSet<_> = known.current.iter().map(Arc::as_ptr).collect();
-            let gone = known.last.iter().filter(|instance| !current.contains(&Arc::as_ptr(instance)));
-            gone.for_each(|instance| known.table.forget(instance));
-            known.last = std::mem::take(&mut known.current);
+        for set_instances in self.instances.values_mut() {
+            let current: HashSet<_> = set_instances.current.iter().map(Arc::as_ptr).collect();
+            let gone = set_instances.last.iter().filter(|instance| !current.contains(&Arc::as_ptr(instance)));
+            gone.for_each(|instance| set_instances.table.forget(instance));
+            set_instances.last = std::mem::take(&mut set_instances.current);
         }
     }
 }
