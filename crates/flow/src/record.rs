@@ -21,7 +21,7 @@ pub use archive::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder};
 pub use database::{DatabaseRecordOptions, DatabaseRecorder};
 pub use files::{DiskFiles, FileLocation, LogFile, LogFiles, OpenedFile};
 pub use machines::{MachineNotice, MachinesArchive};
-pub use moved::MovedLog;
+pub use moved::{LogChange, MovedLog, NextLog};
 pub use names::Suffix;
 
 use crate::sinks::TextForm;
@@ -118,7 +118,7 @@ pub struct RecordSummary {
     pub cut_bytes: u64,
     /// Number of files, including deleted ones.
     pub files: u64,
-    /// Number of files that were deleted while they were being written.
+    /// Number of files that were deleted or truncated while they were being written.
     pub deleted_files: u64,
     /// The first file.
     pub first_file: PathBuf,
@@ -143,7 +143,8 @@ pub struct RecordSummary {
 /// Other programs can rename or delete the file, to rotate logs. At the next sample, the recorder completes the log at
 /// its new location and starts another one under the old name ([`on_moved`](Self::on_moved)). If a file with content
 /// has the old name by then, that file is not overwritten, even with [`Existing::Overwrite`]: the recording ends with an
-/// error.
+/// error. A file that another program truncates to zero bytes is treated like a deleted one, and its samples are lost. If
+/// it is truncated to another length, the recording ends with an error.
 ///
 /// A text log has columns for the instances in its first sample. Instances that appear later have
 /// [no column](Self::without_column) until the next segment.
@@ -159,6 +160,8 @@ pub struct Recorder<L: LogFiles = DiskFiles> {
     previous_sample: Option<Sample>,
     /// Number of samples that this recording has written to the current file.
     file_samples: u64,
+    /// The length of the current file after the last sample, if known.
+    file_length: Option<u64>,
     notify_moved: Option<NotifyMoved>,
     summary: RecordSummary,
     /// Size of the completed files in bytes.
@@ -234,6 +237,7 @@ impl<L: LogFiles> Recorder<L> {
             path,
             previous_sample: None,
             file_samples: 0,
+            file_length: None,
             notify_moved: None,
             summary: RecordSummary::default(),
             finished_bytes: 0,
@@ -358,6 +362,7 @@ impl<L: LogFiles> Recorder<L> {
     /// Updates the summary after a sample was written. Completes the file if it is full.
     fn after_sample(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let State::Writing(segment) = &mut self.state else { return Ok(()) };
+        self.file_length = segment.file().length();
         let summary = &mut self.summary;
         summary.samples += 1;
         self.file_samples += 1;
@@ -428,6 +433,7 @@ impl<L: LogFiles> Sink for Recorder<L> {
     }
 
     fn finish(&mut self) -> Result<(), FlowError> {
+        self.release_lost()?;
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Writing(segment) => self.close(segment, State::Ended),
             // If there were no samples, the empty file is removed.

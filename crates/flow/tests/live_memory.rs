@@ -132,6 +132,10 @@ impl LogFile for MemoryFile {
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
+
+    fn length(&self) -> Option<u64> {
+        None
+    }
 }
 
 struct MemoryFiles;
@@ -150,6 +154,10 @@ impl LogFiles for MemoryFiles {
 
     fn location_of(&self, _file: &MemoryFile, _path: &Path) -> FileLocation {
         FileLocation::InPlace
+    }
+
+    fn has_content(&self, _path: &Path) -> bool {
+        false
     }
 
     fn sync_name(&self, _path: &Path) -> io::Result<()> {

@@ -13,6 +13,7 @@ mod error;
 mod length;
 mod mark;
 mod options;
+pub mod output_file;
 mod problem;
 pub mod sql;
 pub mod text;

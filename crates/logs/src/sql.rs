@@ -12,6 +12,7 @@
 mod database;
 mod dialect;
 mod halves;
+mod log_lock;
 mod name;
 #[cfg_attr(not(feature = "odbc"), path = "sql/no_odbc.rs")]
 mod odbc;

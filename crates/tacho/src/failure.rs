@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use tachograph_flow::FlowError;
 use tachograph_logs::LogError;
+use tachograph_logs::output_file::is_locked;
 
 use crate::table::escape_controls;
 
@@ -47,9 +48,10 @@ impl Failure {
     /// An error from writing a log, whose name the error contains.
     pub(crate) fn of_writing(error: FlowError) -> Self {
         match &error {
-            FlowError::Log(log) if !error.is_broken_pipe() => match system_error(log) {
-                Some((file, io)) => cannot("write", file, io),
-                None => error.into(),
+            FlowError::Log(log) if !error.is_broken_pipe() => match (system_error(log), log.path()) {
+                (Some((file, io)), _) => cannot("write", file, io),
+                (None, Some(file)) if log.io_error().is_some_and(is_locked) => being_written(file),
+                (None, _) => error.into(),
             },
             _ => error.into(),
         }
@@ -93,6 +95,9 @@ pub(crate) fn notify(line: impl Display) {
 
 /// The failure for an I/O error on a file: `FILE: cannot read: Permission denied`.
 pub(crate) fn cannot(action: &str, file: &Path, error: &io::Error) -> Failure {
+    if is_locked(error) {
+        return being_written(file);
+    }
     Failure::runtime(io_message(action, file.display(), error))
 }
 
@@ -125,6 +130,14 @@ fn without_error_numbers(mut text: String) -> String {
 fn system_error(error: &LogError) -> Option<(&Path, &io::Error)> {
     let io = error.io_error().filter(|error| error.raw_os_error().is_some())?;
     Some((error.path()?, io))
+}
+
+/// The failure for a file that another recorder has locked.
+pub(crate) fn being_written(file: &Path) -> Failure {
+    Failure::usage(format!(
+        "{}: another recorder is writing it; use another name, or stop that recorder",
+        file.display()
+    ))
 }
 
 /// The failure for a folder where a file is needed.

@@ -2,6 +2,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once};
 
@@ -9,6 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tachograph_counters::IgnorePoison;
 use tachograph_flow::FlowError;
 use tachograph_flow::record::{DiskFiles, LogFiles as _};
+use tachograph_logs::output_file::{FileLocation, open_locked};
 use tempfile::TempPath;
 
 use crate::failure::{Failure, cannot, cannot_create, is_a_folder};
@@ -97,6 +99,8 @@ pub(crate) struct OutputFile {
     target: PathBuf,
     /// Whether an existing file is replaced.
     overwrite: bool,
+    /// The existing file, which is locked until it is replaced.
+    replaced: Option<File>,
     file: BufWriter<File>,
     /// The temporary name; `None` for a device or a pipe.
     partial: Option<PartialFile>,
@@ -115,14 +119,17 @@ impl OutputFile {
                     .write(true)
                     .open(target)
                     .map_err(|error| write_failure(target, error))?;
-                return Ok(Self::new(target, overwrite, file, None));
+                return Ok(Self::new(target, overwrite, None, file, None));
             }
             if !overwrite {
                 return Err(already_exists(target));
             }
-            // The rename at the end does not need write permission for the file, but overwriting should.
-            OpenOptions::new().write(true).open(target).map_err(|error| write_failure(target, error))?;
         }
+        // The rename at the end does not need write permission for the file, but overwriting should.
+        let replaced = match existing {
+            Some(_) => Some(lock_replaced(target).map_err(|error| write_failure(target, error))?),
+            None => None,
+        };
         // A symbolic link is kept; the file it points to is replaced.
         let target = &match existing {
             Some(_) => target.canonicalize().map_err(|error| write_failure(target, error))?,
@@ -132,16 +139,25 @@ impl OutputFile {
             ErrorKind::NotFound => cannot_create(target),
             _ => write_failure(target, error),
         })?;
-        // Overwriting keeps the permissions.
+        // Overwriting keeps the permissions, and the owner if the user may give files away.
+        if let Some(existing) = &existing {
+            let _ = keep_owner(&file, existing);
+        }
         if let Some(permissions) = existing.as_ref().map(Metadata::permissions) {
             file.set_permissions(permissions).map_err(|error| write_failure(target, error))?;
         }
-        Ok(Self::new(target, overwrite, file, Some(partial)))
+        Ok(Self::new(target, overwrite, replaced, file, Some(partial)))
     }
 
-    fn new(target: &Path, overwrite: bool, file: File, partial: Option<PartialFile>) -> Self {
+    fn new(
+        target: &Path,
+        overwrite: bool,
+        replaced: Option<File>,
+        file: File,
+        partial: Option<PartialFile>,
+    ) -> Self {
         let file = BufWriter::with_capacity(1 << 18, file);
-        Self { target: target.to_path_buf(), overwrite, file, partial }
+        Self { target: target.to_path_buf(), overwrite, replaced, file, partial }
     }
 
     /// Discards everything written so far.
@@ -162,12 +178,37 @@ impl OutputFile {
         self.file.flush().map_err(|error| write_failure(target, error))?;
         let Some(partial) = self.partial.take() else { return Ok(()) };
         self.file.get_ref().sync_all().map_err(|error| write_failure(target, error))?;
+        // Locks a file that got this name in the meantime.
+        let is_locked = |file: &File| FileLocation::of(file, target) == FileLocation::InPlace;
+        let _lock = match self.overwrite && !self.replaced.as_ref().is_some_and(is_locked) {
+            true => match lock_replaced(target) {
+                Ok(file) => Some(file),
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => return Err(write_failure(target, error)),
+            },
+            false => None,
+        };
         partial.persist(target, self.overwrite).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => already_exists(target),
             _ => write_failure(target, error),
         })?;
         DiskFiles.sync_name(target).map_err(|error| write_failure(target, error))
     }
+}
+
+/// Gives a new file the owner and the group of the file that it will replace.
+fn keep_owner(file: &File, existing: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    let (owner, group) = (existing.uid(), existing.gid());
+    if (new.uid(), new.gid()) == (owner, group) {
+        return Ok(());
+    }
+    std::os::unix::fs::fchown(file, Some(owner), Some(group))
+}
+
+/// Opens and locks a file that will be replaced.
+fn lock_replaced(path: &Path) -> io::Result<File> {
+    open_locked(path, OpenOptions::new().write(true))
 }
 
 fn write_failure(path: &Path, error: io::Error) -> Failure {

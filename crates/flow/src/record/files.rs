@@ -1,10 +1,12 @@
 //! The files of a recording.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 use tachograph_logs::SetLength;
+pub use tachograph_logs::output_file::FileLocation;
+use tachograph_logs::output_file::open_locked;
 
 use super::Existing;
 
@@ -16,11 +18,18 @@ pub trait LogFile: Read + Write + Seek + SetLength {
     ///
     /// The error of the operating system.
     fn sync(&self) -> io::Result<()>;
+
+    /// The length in bytes; `None` for a device or a pipe, or if it is unknown.
+    fn length(&self) -> Option<u64>;
 }
 
 impl LogFile for File {
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn length(&self) -> Option<u64> {
+        self.metadata().ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
     }
 }
 
@@ -33,17 +42,6 @@ pub struct OpenedFile<F> {
     pub is_new: bool,
     /// Whether the file is not empty.
     pub has_content: bool,
-}
-
-/// Where an open file is now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileLocation {
-    /// The file still has the name under which it was opened, or its location is unknown.
-    InPlace,
-    /// The file has a different name.
-    Renamed,
-    /// The file no longer has a name.
-    Deleted,
 }
 
 /// Creates and opens files by name.
@@ -68,6 +66,9 @@ pub trait LogFiles {
 
     /// The location of a file that was opened under the name `path`.
     fn location_of(&self, file: &Self::File, path: &Path) -> FileLocation;
+
+    /// Whether a file that is not empty has this name.
+    fn has_content(&self, path: &Path) -> bool;
 
     /// Syncs the name of a new file to disk.
     ///
@@ -111,8 +112,7 @@ impl LogFiles for DiskFiles {
             }
             Ok(_) if existing == Existing::Refuse => Err(ErrorKind::AlreadyExists.into()),
             Ok(_) => {
-                let file = options.open(path)?;
-                lock(&file)?;
+                let file = open_locked(path, &options)?;
                 // Gets the length from the open file, since the name can belong to another file by now.
                 let has_content = file.metadata()?.len() > 0;
                 Ok(OpenedFile { file, is_new: false, has_content })
@@ -123,8 +123,7 @@ impl LogFiles for DiskFiles {
                     Existing::Refuse => options.create_new(true),
                     Existing::Overwrite | Existing::Append => options.create(true),
                 };
-                let file = options.open(path)?;
-                lock(&file)?;
+                let file = open_locked(path, &options)?;
                 let has_content = file.metadata()?.len() > 0;
                 Ok(OpenedFile { file, is_new: !has_content, has_content })
             }
@@ -132,26 +131,12 @@ impl LogFiles for DiskFiles {
         }
     }
 
-    #[cfg(unix)]
     fn location_of(&self, file: &File, path: &Path) -> FileLocation {
-        use std::os::unix::fs::MetadataExt as _;
-        let Ok(open) = file.metadata() else { return FileLocation::InPlace };
-        // Devices and pipes are not rotated.
-        if !open.is_file() {
-            return FileLocation::InPlace;
-        }
-        match fs::metadata(path) {
-            Ok(found) if (found.dev(), found.ino()) == (open.dev(), open.ino()) => FileLocation::InPlace,
-            // If the name cannot be looked up, writing continues with the open file.
-            Err(error) if error.kind() != ErrorKind::NotFound => FileLocation::InPlace,
-            _ if open.nlink() == 0 => FileLocation::Deleted,
-            _ => FileLocation::Renamed,
-        }
+        FileLocation::of(file, path)
     }
 
-    #[cfg(not(unix))]
-    fn location_of(&self, _file: &File, _path: &Path) -> FileLocation {
-        FileLocation::InPlace
+    fn has_content(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0)
     }
 
     fn sync_name(&self, path: &Path) -> io::Result<()> {
@@ -169,15 +154,6 @@ impl LogFiles for DiskFiles {
 
     fn remove(&mut self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
-    }
-}
-
-/// Locks the file while it is open, so that two recorders cannot overwrite each other's samples.
-fn lock(file: &File) -> io::Result<()> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(ErrorKind::ResourceBusy.into()),
-        // Some file systems do not support locks; recording works without them.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }
 

@@ -167,6 +167,10 @@ impl LogFile for RecordedFile<File> {
     fn sync(&self) -> io::Result<()> {
         self.disk.perform(|| Operation::Sync(self.path.clone()), || LogFile::sync(&self.file))
     }
+
+    fn length(&self) -> Option<u64> {
+        LogFile::length(&self.file)
+    }
 }
 
 impl LogFiles for RecordedDisk {
@@ -186,6 +190,10 @@ impl LogFiles for RecordedDisk {
 
     fn location_of(&self, file: &Self::File, path: &Path) -> FileLocation {
         DiskFiles.location_of(&file.file, path)
+    }
+
+    fn has_content(&self, path: &Path) -> bool {
+        DiskFiles.has_content(path)
     }
 
     fn sync_name(&self, path: &Path) -> io::Result<()> {

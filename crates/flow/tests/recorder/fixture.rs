@@ -289,6 +289,10 @@ impl LogFile for Open {
         self.disk.state().syncs += 1;
         Ok(())
     }
+
+    fn length(&self) -> Option<u64> {
+        self.disk.state().files.get(&self.path).map(|file| file.len() as u64)
+    }
 }
 
 impl LogFiles for Disk {
@@ -316,6 +320,10 @@ impl LogFiles for Disk {
 
     fn location_of(&self, _file: &Open, _path: &Path) -> FileLocation {
         FileLocation::InPlace
+    }
+
+    fn has_content(&self, path: &Path) -> bool {
+        self.state().files.get(path).is_some_and(|file| !file.is_empty())
     }
 
     fn sync_name(&self, _path: &Path) -> io::Result<()> {

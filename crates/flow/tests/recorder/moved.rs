@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::record::{AtMax, Existing, MovedLog, RecordOptions, Recorder, Suffix};
+use tachograph_flow::record::{AtMax, Existing, LogChange, MovedLog, NextLog, RecordOptions, Recorder, Suffix};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_logs::Format;
 use tempfile::TempDir;
@@ -163,7 +163,8 @@ fn a_deleted_log_is_reported_and_created_again() {
     recorder.finish().expect("disk space");
     let (samples, problems) = read(&fs::read(&log).expect("the log"));
     assert_eq!((shown(&samples), problems), (shown(&taken[4..]), 0));
-    let expected = MovedLog { path: log.clone(), samples: 4, is_deleted: true };
+    let expected =
+        MovedLog { path: log.clone(), samples: 4, change: LogChange::Deleted, next: NextLog::SameName };
     let moved = moved.lock().expect("no panic");
     assert_eq!(*moved, [expected]);
     assert_eq!(
@@ -181,7 +182,7 @@ fn another_file_with_the_old_name_is_kept() {
         let folder = TempDir::new().expect("a folder");
         let mut options = in_folder(&folder, "a.blg", Format::Blg);
         options.existing = existing;
-        let (mut recorder, _) = create(options).expect("a new file");
+        let (mut recorder, moved) = create(options).expect("a new file");
         let (log, other) = (folder.path().join("a.blg"), folder.path().join("b.blg"));
         let error = record(&mut recorder, 9, |number, _| {
             if number == 4 {
@@ -191,6 +192,13 @@ fn another_file_with_the_old_name_is_kept() {
         })
         .expect_err("the name is in use");
         assert!(error.to_string().contains("another file now has its name"), "{error}");
+        // The message does not promise a new log.
+        let moved = moved.lock().expect("no panic");
+        assert!(
+            moved[0].to_string().ends_with(": was renamed with 4 samples of this recording; another file now has its name"),
+            "{}",
+            moved[0]
+        );
         assert_eq!(fs::read_to_string(&log).expect("a file"), "another's");
         assert_eq!(read(&fs::read(&other).expect("the log")).1, 0);
         assert_eq!(read(&fs::read(&other).expect("the log")).0.len(), 4);
@@ -251,4 +259,66 @@ fn a_new_file_with_the_name_of_a_renamed_log_is_not_removed() {
     fs::write(&log, "another's").expect("a file");
     recorder.finish().expect("nothing to write");
     assert_eq!(fs::read_to_string(&log).expect("a file"), "another's");
+}
+
+#[test]
+fn a_log_that_is_deleted_after_its_last_sample_is_reported() {
+    let folder = TempDir::new().expect("a folder");
+    for name in ["a.blg", "a.csv"] {
+        let format = Format::of_extension(Path::new(name)).expect("a format");
+        let (mut recorder, moved) = create(in_folder(&folder, name, format)).expect("a new file");
+        record(&mut recorder, 3, |_, _| {}).expect("disk space");
+        fs::remove_file(folder.path().join(name)).expect("the log");
+        recorder.finish().expect("nothing to write");
+        let moved = moved.lock().expect("no panic");
+        assert!(moved[0].to_string().ends_with(": was deleted with 3 samples of this recording"), "{}", moved[0]);
+        assert_eq!((moved.len(), recorder.summary().deleted_files), (1, 1));
+        assert!(!folder.path().join(name).exists());
+    }
+}
+
+#[test]
+fn a_log_that_is_truncated_is_reported_and_started_again() {
+    for name in ["a.blg", "a.csv"] {
+        let folder = TempDir::new().expect("a folder");
+        let format = Format::of_extension(Path::new(name)).expect("a format");
+        let (mut recorder, moved) = create(in_folder(&folder, name, format)).expect("a new file");
+        let log = folder.path().join(name);
+        let truncate = || fs::File::options().write(true).open(&log).expect("the log").set_len(0);
+        let taken = record(&mut recorder, 9, |number, _| {
+            if number == 4 {
+                truncate().expect("an empty file");
+            }
+        })
+        .expect("disk space");
+        let (samples, problems) = read(&fs::read(&log).expect("the log"));
+        assert_eq!((samples.len(), problems), (taken.len() - 4, 0), "{name}");
+        truncate().expect("an empty file");
+        recorder.finish().expect("nothing to write");
+        assert_eq!(fs::read(&log).expect("the log"), b"", "{name}");
+        let moved: Vec<_> = moved.lock().expect("no panic").iter().map(|log| (log.change, log.samples, log.next)).collect();
+        let expected =
+            [(LogChange::Truncated, 4, NextLog::SameName), (LogChange::Truncated, 5, NextLog::None)];
+        assert_eq!(moved, expected, "{name}");
+        assert_eq!((recorder.summary().files, recorder.summary().deleted_files), (2, 2), "{name}");
+    }
+}
+
+#[test]
+fn a_log_that_is_truncated_in_part_ends_the_recording() {
+    for name in ["a.blg", "a.csv"] {
+        let folder = TempDir::new().expect("a folder");
+        let format = Format::of_extension(Path::new(name)).expect("a format");
+        let (mut recorder, _) = create(in_folder(&folder, name, format)).expect("a new file");
+        let log = folder.path().join(name);
+        let error = record(&mut recorder, 9, |number, _| {
+            if number == 4 {
+                fs::File::options().write(true).open(&log).expect("the log").set_len(100).expect("shorter");
+            }
+        })
+        .expect_err("a truncated log")
+        .to_string();
+        assert!(error.contains("another program truncated it from ") && error.contains(" to 100 bytes"), "{error}");
+        assert_eq!(fs::metadata(&log).expect("the log").len(), 100);
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::dialect::{Dialect, TABLES};
 use crate::LogError;
+use crate::output_file::FileLocation;
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,8 +75,16 @@ pub(super) trait Database: Send {
     /// Commits the transaction.
     fn commit(&mut self) -> Result<(), LogError>;
 
+    /// Discards the transaction.
+    fn roll_back(&mut self) -> Result<(), LogError>;
+
     /// The size of the database in bytes; 0 if unknown.
     fn bytes(&self) -> u64;
+
+    /// Where the file of the database is now.
+    fn location(&self) -> FileLocation {
+        FileLocation::InPlace
+    }
 }
 
 /// Executes statements without parameters in the database's dialect.

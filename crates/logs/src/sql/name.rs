@@ -76,10 +76,10 @@ impl SqlLogName {
         }
     }
 
-    /// Connects to the database to write a log. An SQLite file is created if it does not exist.
+    /// Connects to the database to write the log. An SQLite file is created if it does not exist, and its log is locked.
     pub(super) fn create(&self) -> Result<Box<dyn Database>, LogError> {
         match self.sqlite_path() {
-            Some(path) => Ok(Box::new(Sqlite::create(&path)?)),
+            Some(path) => Ok(Box::new(Sqlite::create(&path, &self.log)?)),
             None => odbc::connect(&self.source),
         }
     }

@@ -161,6 +161,10 @@ impl Database for Odbc {
         self.connection.lock().ignore_poison().commit().map_err(|error| failed(error, None))
     }
 
+    fn roll_back(&mut self) -> Result<(), LogError> {
+        self.connection.lock().ignore_poison().rollback().map_err(|error| failed(error, None))
+    }
+
     fn bytes(&self) -> u64 {
         0
     }

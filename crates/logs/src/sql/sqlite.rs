@@ -11,7 +11,9 @@ use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
 
 use super::database::{Database, SqlValue};
 use super::dialect::{Dialect, INSERT_ROWS, SQLITE, insert_parts, insert_values};
+use super::log_lock::LogLock;
 use crate::LogError;
+use crate::output_file::FileLocation;
 
 /// How long to wait for another program that holds the database's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,9 +39,17 @@ const STATEMENTS: usize = 16;
 /// While it is written, the file is in WAL mode: readers do not block the writer, and a reader needs no permission to repair
 /// the file after the writer was killed. The writer sets the usual mode at the end, so that a complete log is a single file;
 /// but a file with other tables keeps the mode that it had.
+///
+/// If the file is renamed or deleted while it is written, all rows are copied from `FILE-wal` into it at the end.
 pub(super) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    /// The file that is written, to notice when it is renamed or deleted. It must be closed after the connection.
+    file: Option<std::fs::File>,
+    /// The identity of `FILE-wal` after the first commit.
+    wal: Option<FileIdentity>,
+    /// The lock of the log that is written.
+    _lock: Option<LogLock>,
     /// Whether the writer leaves WAL mode at the end.
     leaves_wal: bool,
     /// The statements that insert rows.
@@ -58,9 +68,7 @@ impl Sqlite {
 
     /// Aborts queries that execute far more instructions than the rows in the file can need.
     fn bound_instructions(&mut self) -> Result<(), LogError> {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        let bytes = self.bytes() + std::fs::metadata(log).map_or(0, |metadata| metadata.len());
+        let bytes = self.bytes() + std::fs::metadata(self.beside("-wal")).map_or(0, |metadata| metadata.len());
         let mut checks =
             10 + bytes.saturating_mul(INSTRUCTIONS_PER_BYTE) / u64::from(CHECKED_INSTRUCTIONS.unsigned_abs());
         let is_exceeded = move || {
@@ -71,16 +79,23 @@ impl Sqlite {
         bounded.map_err(|error| self.failed(error))
     }
 
-    /// Opens a file to write, which is created if it does not exist.
-    pub(super) fn create(path: &Path) -> Result<Self, LogError> {
+    /// Opens a file to write this log. The file is created if it does not exist.
+    pub(super) fn create(path: &Path, log: &str) -> Result<Self, LogError> {
+        let failed = |error| LogError::io(error).at_path(path);
         let mut options = std::fs::OpenOptions::new();
         options
             .read(true)
             .append(true)
             .create(true)
             .open(path)
-            .map_err(|error| LogError::io(error).at_path(path))?;
-        let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            .map_err(failed)?;
+        // SQLite follows links, too.
+        let path = &path.canonicalize().map_err(failed)?;
+        let lock = LogLock::new(path, log).map_err(LogError::io)?;
+        let file = open_identity(path).map_err(failed)?;
+        let mut database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        database.file = Some(file);
+        database._lock = lock;
         // A cache of 16 MiB has room for the changed pages of a transaction.
         database.run("PRAGMA cache_size = -16384")?;
         Ok(database)
@@ -121,11 +136,72 @@ impl Sqlite {
         connection
             .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
             .map_err(|error| failed(error, &path))?;
-        Ok(Self { connection, path, leaves_wal: false, inserts: INSERT_ROWS.map(insert_values) })
+        Ok(Self {
+            connection,
+            path,
+            file: None,
+            wal: None,
+            _lock: None,
+            leaves_wal: false,
+            inserts: INSERT_ROWS.map(insert_values),
+        })
+    }
+
+    /// The name of a file that SQLite keeps beside the database.
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(suffix);
+        PathBuf::from(path)
+    }
+
+    /// Copies committed rows from `FILE-wal` into a file that was renamed or deleted, and removes the files beside its former
+    /// name. SQLite does neither, and would use them for another file that has the name by now.
+    fn complete_moved(&mut self) {
+        // Fails if no transaction is open.
+        let _ = self.roll_back();
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(FULL)", [], |_| Ok(()));
+        let wal = self.beside("-wal");
+        if self.wal.is_some() && FileIdentity::of(&wal) == self.wal {
+            let _ = std::fs::remove_file(wal);
+            let _ = std::fs::remove_file(self.beside("-shm"));
+        }
     }
 
     fn failed(&self, error: rusqlite::Error) -> LogError {
         failed(error, &self.path)
+    }
+}
+
+/// Opens a file only to identify it. Closing such a file keeps SQLite's locks, while closing any other descriptor of the file
+/// would drop them.
+#[cfg(target_os = "linux")]
+fn open_identity(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::PATH.bits().cast_signed();
+    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Opens a file only to identify it.
+#[cfg(not(target_os = "linux"))]
+fn open_identity(path: &Path) -> io::Result<std::fs::File> {
+    std::fs::File::open(path)
+}
+
+/// The device and inode of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileIdentity(u64, u64);
+
+impl FileIdentity {
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = std::fs::metadata(path).ok()?;
+        Some(Self(found.dev(), found.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn of(_path: &Path) -> Option<Self> {
+        None
     }
 }
 
@@ -145,7 +221,7 @@ fn failed(error: rusqlite::Error, path: &Path) -> LogError {
                     LogError::io(io::Error::new(io::ErrorKind::StorageFull, "No space left on device"))
                 }
                 rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked => LogError::io(
-                    io::Error::new(io::ErrorKind::ResourceBusy, "another program has locked the database"),
+                    io::Error::new(io::ErrorKind::TimedOut, "another program has locked the database"),
                 ),
                 _ => LogError::io(io::Error::other(text)),
             }
@@ -168,7 +244,9 @@ impl ToSql for SqlValue {
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        if self.leaves_wal {
+        if self.location() != FileLocation::InPlace {
+            self.complete_moved();
+        } else if self.leaves_wal {
             // Fails if a transaction or another connection is open. The file stays in WAL mode then, which loses nothing.
             let _ = self.connection.busy_timeout(Duration::ZERO);
             let _ = self.set_journal_mode("DELETE");
@@ -241,7 +319,19 @@ impl Database for Sqlite {
     }
 
     fn commit(&mut self) -> Result<(), LogError> {
-        self.execute("COMMIT", &[])
+        self.execute("COMMIT", &[])?;
+        if self.wal.is_none() && self.location() == FileLocation::InPlace {
+            self.wal = FileIdentity::of(&self.beside("-wal"));
+        }
+        Ok(())
+    }
+
+    fn roll_back(&mut self) -> Result<(), LogError> {
+        self.execute("ROLLBACK", &[])
+    }
+
+    fn location(&self) -> FileLocation {
+        self.file.as_ref().map_or(FileLocation::InPlace, |file| FileLocation::of(file, &self.path))
     }
 
     fn bytes(&self) -> u64 {

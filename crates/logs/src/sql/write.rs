@@ -16,6 +16,7 @@ use super::database::{Database, SqlValue, create_tables, first_integer, first_ro
 use super::dialect::{INSERT_ROWS, VALUE_COLUMNS};
 use super::halves::halves;
 use super::text::{format_time, parse_time};
+use crate::output_file::FileLocation;
 use crate::{LogError, LogWriter};
 use counters::Counters;
 
@@ -33,8 +34,11 @@ const MAX_RECORDS: i64 = i32::MAX as i64;
 pub enum SqlStart {
     /// Return an error.
     New,
-    /// Replace it.
+    /// Replace it with the first commit.
     Replace,
+    /// Write the new log under another name, and replace the old one when the new one is [finished](LogWriter::finish). If
+    /// that does not happen, the new log is removed.
+    ReplaceAtEnd,
     /// Continue it.
     Append,
 }
@@ -43,6 +47,8 @@ pub enum SqlStart {
 ///
 /// Rows are committed in batches of whole samples: after the writing process is killed, the database has all samples up to the
 /// last commit. [`flush`](LogWriter::flush) commits. After an error nothing is committed any more.
+///
+/// A log in an SQLite file is locked while it is written.
 pub struct SqlLogWriter {
     database: Box<dyn Database>,
     /// The id of the log in `CounterData` and `DisplayToID`.
@@ -69,6 +75,14 @@ pub struct SqlLogWriter {
     uncommitted_stop_time: Option<FileTime>,
     /// Whether the database has the start time of the log.
     has_start_time: bool,
+    /// The log that this one replaces at the end.
+    replaced: Option<ReplacedLog>,
+}
+
+/// A log that is replaced when the new one is complete.
+struct ReplacedLog {
+    guid: SqlValue,
+    name: SqlValue,
 }
 
 /// The series of a group, row after row; valid as long as description and instances are the same objects.
@@ -84,7 +98,7 @@ impl SqlLogWriter {
     /// # Errors
     ///
     /// When the database cannot be opened or written; [`std::io::ErrorKind::AlreadyExists`] with [`SqlStart::New`] if the database has a
-    /// log of this name.
+    /// log of this name; [`std::io::ErrorKind::ResourceBusy`] if another writer has locked the log.
     pub fn open(name: &SqlLogName, zone: &TimeZone, start: SqlStart) -> Result<Self, LogError> {
         let mut connection = name.create()?;
         let database = &mut *connection;
@@ -97,18 +111,23 @@ impl SqlLogWriter {
             &[SqlValue::from(name.log())],
         )?
         .and_then(|row| row.into_iter().next());
+        let mut replaced = None;
         let guid = match (existing, start) {
             (Some(_), SqlStart::New) => {
                 return Err(LogError::io(std::io::ErrorKind::AlreadyExists.into()));
             }
             (Some(guid), SqlStart::Append) => guid,
+            (Some(old), SqlStart::ReplaceAtEnd)
+                if let Some(incomplete) = name_of_incomplete(database, name.log())? =>
+            {
+                replaced = Some(ReplacedLog { guid: old, name: SqlValue::from(name.log()) });
+                describe_log(database, &incomplete, INCOMPLETE, zone)?
+            }
             (existing, _) => {
                 if let Some(guid) = existing {
-                    let guid = [guid];
-                    database.execute("DELETE FROM CounterData WHERE GUID = ?", &guid)?;
-                    database.execute("DELETE FROM DisplayToID WHERE GUID = ?", &guid)?;
+                    delete_log(database, guid)?;
                 }
-                describe_log(database, name, zone)?
+                describe_log(database, name.log(), 0, zone)?
             }
         };
         let of_log = std::slice::from_ref(&guid);
@@ -140,6 +159,7 @@ impl SqlLogWriter {
             samples: 0,
             uncommitted_stop_time: None,
             has_start_time: record > 0,
+            replaced,
         })
     }
 
@@ -162,6 +182,16 @@ impl SqlLogWriter {
         // The setting cannot change within a transaction.
         self.commit()?;
         run(&mut *self.database, |dialect| dialect.sync_commits)
+    }
+
+    /// Whether the database still has the old log that this one will replace.
+    pub fn keeps_replaced(&self) -> bool {
+        self.replaced.is_some()
+    }
+
+    /// Where the SQLite file is now. If it was renamed or deleted, drop the writer to complete it.
+    pub fn location(&self) -> FileLocation {
+        self.database.location()
     }
 
     /// The size of the database in bytes; 0 if unknown.
@@ -281,6 +311,15 @@ impl SqlLogWriter {
         Ok(())
     }
 
+    fn remove_incomplete(&mut self) -> Result<(), LogError> {
+        if self.is_in_transaction {
+            self.database.roll_back()?;
+        }
+        run(&mut *self.database, |dialect| dialect.begin_writing)?;
+        delete_log(&mut *self.database, self.guid.clone())?;
+        self.database.commit()
+    }
+
     /// Updates the description of the log, and commits.
     fn commit(&mut self) -> Result<(), LogError> {
         if !self.is_in_transaction {
@@ -321,19 +360,57 @@ impl SqlLogWriter {
     }
 }
 
+/// The `RunID` of an incomplete log that will replace another one.
+const INCOMPLETE: i64 = -1;
+
+/// Maximum length of a name to which [`INCOMPLETE_SUFFIX`] can be added, in characters.
+const MAX_REPLACED_NAME: usize = 1000;
+
+const INCOMPLETE_SUFFIX: &str = " (incomplete)";
+
+/// The name of the incomplete log that will replace this one. Removes such a log of a writer that was killed. `None` if the name
+/// cannot be used.
+fn name_of_incomplete(database: &mut dyn Database, log: &str) -> Result<Option<String>, LogError> {
+    if log.chars().count() > MAX_REPLACED_NAME {
+        return Ok(None);
+    }
+    let name = format!("{log}{INCOMPLETE_SUFFIX}");
+    let found = first_row(
+        database,
+        "SELECT GUID, RunID FROM DisplayToID WHERE DisplayString = ?",
+        &[SqlValue::from(name.as_str())],
+    )?;
+    match found.as_deref() {
+        Some([guid, run]) if run.integer() == Some(INCOMPLETE) => delete_log(database, guid.clone())?,
+        // Somebody has chosen this name.
+        Some(_) => return Ok(None),
+        None => {}
+    }
+    Ok(Some(name))
+}
+
+/// Deletes a log, except for its counters, which other logs can share.
+fn delete_log(database: &mut dyn Database, guid: SqlValue) -> Result<(), LogError> {
+    let guid = [guid];
+    database.execute("DELETE FROM CounterData WHERE GUID = ?", &guid)?;
+    database.execute("DELETE FROM DisplayToID WHERE GUID = ?", &guid)
+}
+
 /// Adds the description of a new log, and returns its GUID.
 fn describe_log(
     database: &mut dyn Database,
-    name: &SqlLogName,
+    name: &str,
+    run_id: i64,
     zone: &TimeZone,
 ) -> Result<SqlValue, LogError> {
     let guid = SqlValue::from(uuid::Uuid::new_v4().to_string().as_str());
     let zone_name: String = zone.standard_name.chars().take(32).collect();
     database.execute(
-        "INSERT INTO DisplayToID (GUID, RunID, DisplayString, NumberOfRecords, MinutesToUTC, TimeZoneName) VALUES (?, 0, ?, 0, ?, ?)",
+        "INSERT INTO DisplayToID (GUID, RunID, DisplayString, NumberOfRecords, MinutesToUTC, TimeZoneName) VALUES (?, ?, ?, 0, ?, ?)",
         &[
             guid.clone(),
-            SqlValue::from(name.log()),
+            SqlValue::Integer(run_id),
+            SqlValue::from(name),
             SqlValue::Integer(zone.bias_minutes.into()),
             SqlValue::from(zone_name.as_str()),
         ],
@@ -363,6 +440,23 @@ impl LogWriter for SqlLogWriter {
     }
 
     fn finish(&mut self) -> Result<(), LogError> {
-        self.commit()
+        self.commit()?;
+        let Some(ReplacedLog { guid, name }) = &self.replaced else { return Ok(()) };
+        let (old, values) = (guid.clone(), [name.clone(), self.guid.clone()]);
+        self.begin()?;
+        delete_log(&mut *self.database, old)?;
+        self.database.execute("UPDATE DisplayToID SET RunID = 0, DisplayString = ? WHERE GUID = ?", &values)?;
+        self.commit()?;
+        self.replaced = None;
+        Ok(())
+    }
+}
+
+impl Drop for SqlLogWriter {
+    fn drop(&mut self) {
+        // The incomplete log does not replace the old one. If removing it fails, the next writer does.
+        if self.replaced.is_some() {
+            let _ = self.remove_incomplete();
+        }
     }
 }

@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::sample::Sample;
 use tachograph_flow::live::Stop;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{FlowError, Sink};
+use tachograph_logs::output_file::FileLocation;
 use tachograph_logs::sql::{SqlLogName, SqlLogWriter, SqlStart};
 use tachograph_logs::{Format, LogError, LogWriter as _};
 
@@ -49,7 +49,7 @@ pub(crate) fn write(
 ) -> Result<ExitCode, Failure> {
     let name = name_of(output)?;
     let stop = Stop::default();
-    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
+    signals::stop_on_signals(&stop)?;
     query.selection = query.selection.clone().with_identities();
     let pipeline = match query.paths.len() {
         1 => query.samples()?,
@@ -58,7 +58,7 @@ pub(crate) fn write(
     let reports = pipeline.reports.clone();
     let start = match (arguments.append, arguments.yes) {
         (true, _) => SqlStart::Append,
-        (false, true) => SqlStart::Replace,
+        (false, true) => SqlStart::ReplaceAtEnd,
         (false, false) => SqlStart::New,
     };
     let mut sink = DatabaseSink {
@@ -132,6 +132,9 @@ impl DatabaseSink<'_> {
     /// Describes what has been written into the database when a signal arrives.
     fn state(&self) -> String {
         match self.writer.as_ref().map_or(0, SqlLogWriter::committed_samples) {
+            _ if self.writer.as_ref().is_some_and(SqlLogWriter::keeps_replaced) => {
+                "the log was not replaced".to_owned()
+            }
             0 => "nothing was written".to_owned(),
             samples => format!("the log is incomplete: {samples} samples"),
         }
@@ -154,7 +157,18 @@ impl Sink for DatabaseSink<'_> {
 
     fn finish(&mut self) -> Result<(), FlowError> {
         match &mut self.writer {
-            Some(writer) => writer.finish().map_err(|error| error.at_path(self.output).into()),
+            Some(writer) => {
+                let finished = writer.finish().and_then(|()| match writer.location() {
+                    FileLocation::InPlace => Ok(()),
+                    FileLocation::Renamed => Err(LogError::io(std::io::Error::other(
+                        "another program renamed the database while the log was written",
+                    ))),
+                    FileLocation::Deleted => Err(LogError::io(std::io::Error::other(
+                        "another program deleted the database while the log was written",
+                    ))),
+                });
+                finished.map_err(|error| error.at_path(self.output).into())
+            }
             None => Ok(()),
         }
     }

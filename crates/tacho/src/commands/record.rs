@@ -18,11 +18,12 @@ use tachograph_counters::sample::Sample;
 use tachograph_export::Export;
 use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::{FlowError, Source};
+use tachograph_logs::output_file::is_locked;
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
 
 use crate::arguments::RecordArguments;
-use crate::failure::{Failure, cannot_create, notify};
+use crate::failure::{Failure, being_written, cannot_create, notify};
 use crate::machines::{self, Target};
 use crate::table::counted;
 use crate::this_machine::{self, Live};
@@ -270,9 +271,7 @@ fn start_failure(error: FlowError) -> Failure {
         ErrorKind::AlreadyExists => {
             Failure::usage(named(" exists: use -y to overwrite it, -a to append to it, or another name"))
         }
-        ErrorKind::ResourceBusy => {
-            Failure::usage(named(": another recorder is writing it; use another name, or stop that recorder"))
-        }
+        _ if is_locked(io) => being_written(file),
         ErrorKind::IsADirectory => Failure::usage(named(
             ": this is a folder, not a file; -f archive records into the folder of an archive",
         )),

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use tachograph_flow::FlowError;
+use tachograph_logs::output_file::{check_not_locked, open_locked};
 
 use crate::failure::{Failure, cannot, cannot_create, is_a_folder};
 use crate::output::already_exists;
@@ -58,18 +59,18 @@ impl RowOutput {
     }
 }
 
-/// Returns an error for a folder, and for an existing file unless `overwrite` is set. Devices and pipes are accepted:
+/// Returns an error for a folder, for an existing file unless `overwrite` is set, and for a file that is being recorded. Devices and pipes are accepted:
 /// they have no content that could be lost.
 pub(crate) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failure> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(is_a_folder(path)),
         Ok(found) if found.is_file() && !overwrite => Err(already_exists(path)),
-        _ => Ok(()),
+        _ => check_not_locked(path).map_err(|error| cannot("write", path, &error)),
     }
 }
 
-/// Opens or creates a file for writing, without truncating it.
-fn open_final(path: &Path, overwrite: bool) -> Result<File, Failure> {
+/// Opens or creates a file for writing, without truncating it, and locks it while it is open.
+pub(crate) fn open_final(path: &Path, overwrite: bool) -> Result<File, Failure> {
     refuse_existing(path, overwrite)?;
     let mut options = OpenOptions::new();
     options.write(true);
@@ -77,7 +78,7 @@ fn open_final(path: &Path, overwrite: bool) -> Result<File, Failure> {
         // `create_new` also fails if another process has created the file since the check.
         options.create(overwrite).truncate(false).create_new(!overwrite);
     }
-    options.open(path).map_err(|error| match error.kind() {
+    open_locked(path, &options).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => already_exists(path),
         io::ErrorKind::NotFound => cannot_create(path),
         _ => cannot("write", path, &error),

@@ -193,3 +193,120 @@ fn a_full_disk_ends_a_recording_with_whole_samples() {
     let checked = folder.run(["check", "SQL:disk/x.db!full"]);
     assert_eq!(checked.status, 0, "{}{}", checked.stdout, checked.stderr);
 }
+
+/// Starts a recording, and returns it with its lines on standard output, one per sample.
+fn recording(folder: &Folder, log: &str) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
+    let mut child = folder
+        .command_with_default_signals(["record", r"\Memory\*", "-si", "0.02", "--print-times", "-o", log])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("start command");
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    (child, lines.map(|line| line.expect("UTF-8")))
+}
+
+/// Stops a recording after its next sample; returns its messages.
+fn stop(child: std::process::Child, lines: &mut impl Iterator<Item = String>) -> Outcome {
+    lines.next().expect("it is still recording");
+    kill("-TERM", &child);
+    // The output is read to its end, so that the recorder does not wait.
+    lines.for_each(drop);
+    Outcome::from(child.wait_with_output().expect("an end"))
+}
+
+#[test]
+fn a_log_that_is_being_written_is_refused_but_others_are_not() {
+    let folder = folder();
+    let (child, mut lines) = recording(&folder, LOG);
+    let (other, mut other_lines) = recording(&folder, "SQL:x.db!other");
+    lines.next().expect("a sample");
+    other_lines.next().expect("a sample");
+    for (arguments, option) in [
+        (&["record", r"\Memory\*", "-sc", "1"][..], "-a"),
+        (&["record", r"\Memory\*", "-sc", "1"], "-y"),
+        (&["relog", "in.blg"], "-a"),
+        (&["relog", "in.blg"], "-y"),
+    ] {
+        folder.run([arguments, &[option, "-o", LOG]].concat()).fails_with(
+            2,
+            "SQL:x.db!web: another recorder is writing it; use another name, or stop that recorder",
+        );
+    }
+    for ran in [stop(child, &mut lines), stop(other, &mut other_lines)] {
+        assert_eq!((ran.status, ran.stderr.lines().count()), (0, 1), "{}", ran.stderr);
+    }
+    assert_eq!(folder.names(), ["in.blg", "x.db"]);
+    assert_eq!(folder.run(["record", r"\Memory\*", "-sc", "1", "-a", "-o", LOG]).status, 0);
+}
+
+#[test]
+fn a_deleted_or_replaced_database_is_reported_and_created_again() {
+    let folder = folder();
+    folder.relog(["in.blg", "-o", "SQL:other.db!web2"]);
+    for with_other in [false, true] {
+        let (child, mut lines) = recording(&folder, LOG);
+        lines.by_ref().take(3).for_each(drop);
+        if with_other {
+            std::fs::copy(folder.path("other.db"), folder.path("copy.db")).expect("a copy");
+            std::fs::rename(folder.path("copy.db"), folder.path("x.db")).expect("a database");
+        } else {
+            std::fs::remove_file(folder.path("x.db")).expect("a database");
+        }
+        // The sample after the next one was certainly taken after the deletion.
+        lines.by_ref().take(2).for_each(drop);
+        let ran = stop(child, &mut lines);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let messages: Vec<_> = ran.stderr.lines().collect();
+        assert!(messages[0].starts_with("tacho: SQL:x.db!web: was deleted with "), "{}", ran.stderr);
+        assert!(
+            messages[0].ends_with(" of this recording; the next sample starts a new log with this name"),
+            "{}",
+            ran.stderr
+        );
+        assert!(
+            messages[1].starts_with("tacho: SQL:x.db!web: 2 files (1 kept, 1 deleted during the recording), "),
+            "{}",
+            ran.stderr
+        );
+        assert!(samples(&folder, LOG).lines().count() >= 2);
+        if with_other {
+            assert_eq!(samples(&folder, "SQL:x.db!web2"), samples(&folder, "in.blg"));
+        }
+        std::fs::remove_file(folder.path("x.db")).expect("a database");
+        assert_eq!(folder.names(), ["in.blg", "other.db"]);
+    }
+}
+
+#[test]
+fn a_renamed_database_has_all_samples_until_then() {
+    let folder = folder();
+    let (child, mut lines) = recording(&folder, LOG);
+    let mut count = lines.by_ref().take(3).count();
+    std::fs::rename(folder.path("x.db"), folder.path("y.db")).expect("a database");
+    count += lines.by_ref().take(2).count();
+    lines.next().expect("it is still recording");
+    kill("-TERM", &child);
+    count += 1 + lines.count();
+    let ran = Outcome::from(child.wait_with_output().expect("an end"));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("tacho: SQL:x.db!web: was renamed with "), "{}", ran.stderr);
+    let found = [LOG, "SQL:y.db!web"].map(|log| samples(&folder, log).lines().count());
+    assert_eq!(found[0] + found[1], count, "{found:?} {}", ran.stderr);
+    assert!(found[1] >= 3, "{found:?}");
+}
+
+#[test]
+fn another_database_with_the_log_ends_the_recording() {
+    let folder = folder();
+    folder.relog(["in.blg", "-o", "SQL:other.db!web"]);
+    let (child, mut lines) = recording(&folder, LOG);
+    lines.by_ref().take(3).for_each(drop);
+    std::fs::rename(folder.path("other.db"), folder.path("x.db")).expect("a database");
+    lines.for_each(drop);
+    let ran = Outcome::from(child.wait_with_output().expect("an end"));
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains(" of this recording; another file now has its name\n"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("the log in that one was not overwritten\n"), "{}", ran.stderr);
+    assert_eq!(samples(&folder, LOG), samples(&folder, "in.blg"));
+}

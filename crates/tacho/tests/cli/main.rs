@@ -25,6 +25,7 @@ mod linux_page;
 mod list;
 mod list_machine;
 mod list_words;
+mod locks;
 mod log_fixture;
 mod long;
 mod long_record;

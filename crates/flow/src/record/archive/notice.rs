@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tachograph_counters::civil::Moment;
 
-use super::super::MovedLog;
+use super::super::{LogChange, MovedLog, NextLog};
 
 /// An event that a recording into an archive reports to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,15 +115,22 @@ impl fmt::Display for ArchiveNotice {
                 now.rfc3339(),
                 previous.rfc3339()
             ),
-            Self::SegmentMoved(MovedLog { path, samples, is_deleted }) => {
-                let what = if *is_deleted { "deleted" } else { "renamed" };
+            Self::SegmentMoved(MovedLog { path, samples, change, next }) => {
+                let what = match change {
+                    LogChange::Renamed => "renamed",
+                    LogChange::Deleted => "deleted",
+                    LogChange::Truncated => "truncated",
+                };
                 let samples =
                     if *samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") };
                 write!(
                     f,
-                    "{}: another program {what} the open segment with {samples}, which are not in the archive; the recording \
-                     continues with a new segment",
-                    path.display()
+                    "{}: another program {what} the open segment with {samples}, which are not in the archive{}",
+                    path.display(),
+                    match next {
+                        NextLog::SameName | NextLog::NameInUse => "; the recording continues with a new segment",
+                        NextLog::None => "",
+                    }
                 )
             }
             Self::SegmentDeleted(path) => write!(

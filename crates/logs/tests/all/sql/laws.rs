@@ -155,11 +155,89 @@ fn a_writer_stops_when_another_one_replaces_its_log() {
     let name = name_in(&folder, "a.db", "log");
     let mut writer = open_writer(&name, SqlStart::New).expect("written");
     writer.write(&plain(0)).and_then(|()| writer.flush()).expect("committed");
-    let mut other = open_writer(&name, SqlStart::Replace).expect("replaced");
-    other.write(&plain(5)).and_then(|()| other.finish()).expect("committed");
+    // A program that ignores the lock.
+    let other = rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
+    other.execute_batch("UPDATE DisplayToID SET GUID = 'another' WHERE DisplayString = 'log'").expect("replaced");
     let written = writer.write(&plain(1)).and_then(|()| writer.flush());
     let error = written.expect_err("the log is another one").to_string();
     assert!(error.contains("another program has deleted or replaced the log"), "{error}");
     drop((writer, other));
-    assert_equal(&read(&name), &expected(&[plain(5)]));
+    assert_equal(&read(&name), &[]);
+}
+
+#[test]
+fn a_log_has_one_writer_at_a_time() {
+    use tachograph_logs::LogWriter as _;
+    let folder = TempFolder::new();
+    let names = [name_in(&folder, "a.db", "one"), name_in(&folder, "a.db", "two")];
+    let mut writers = names.each_ref().map(|name| {
+        let mut writer = open_writer(name, SqlStart::New).expect("a lock of its own");
+        writer.write(&plain(0)).and_then(|()| writer.flush()).expect("committed");
+        writer
+    });
+    for start in [SqlStart::Append, SqlStart::Replace, SqlStart::ReplaceAtEnd] {
+        let error = try_write(&names[0], start, &[plain(5)]).expect_err("the log is being written");
+        assert_eq!(error.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::ResourceBusy));
+    }
+    for writer in &mut writers {
+        writer.write(&plain(1)).and_then(|()| writer.finish()).expect("committed");
+    }
+    drop(writers);
+    for name in &names {
+        assert_equal(&read(name), &expected(&[plain(0), plain(1)]));
+        // The lock ends with its writer. The lock file of a killed writer does not matter.
+        try_write(name, SqlStart::Append, &[plain(2)]).expect("appended");
+    }
+    assert_eq!(std::fs::read_dir(&folder.0).expect("a folder").count(), 1);
+}
+
+#[test]
+fn a_database_that_another_program_has_locked_is_not_called_a_log_that_is_written() {
+    let folder = TempFolder::new();
+    write(&name_in(&folder, "a.db", "log"), &[plain(0)]);
+    let other = rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
+    other.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
+    let error = open_writer(&name_in(&folder, "a.db", "two"), SqlStart::New).err().expect("a locked database");
+    assert!(error.to_string().contains("another program has locked the database"), "{error}");
+    assert!(!error.io_error().is_some_and(tachograph_logs::output_file::is_locked), "{error:?}");
+}
+
+#[test]
+fn a_log_is_replaced_when_the_new_one_is_complete() {
+    use tachograph_logs::LogWriter as _;
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &[plain(0)]);
+    let begin = || {
+        let mut writer = open_writer(&name, SqlStart::ReplaceAtEnd).expect("written");
+        writer.write(&plain(5)).and_then(|()| writer.flush()).expect("committed");
+        assert!(writer.keeps_replaced());
+        assert_equal(&read(&name), &expected(&[plain(0)]));
+        writer.write(&plain(6)).expect("written");
+        writer
+    };
+    let connection = || rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
+    let count = |table: &str| -> i64 {
+        connection().query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0)).expect("a count")
+    };
+    // The incomplete log is removed.
+    drop(begin());
+    assert_eq!((count("DisplayToID"), count("CounterData")), (1, 1));
+    assert_equal(&read(&name), &expected(&[plain(0)]));
+    // As after a writer was killed.
+    connection()
+        .execute_batch("INSERT INTO DisplayToID (GUID, RunID, DisplayString) VALUES ('killed', -1, 'log (incomplete)')")
+        .expect("a log");
+    let mut writer = begin();
+    writer.finish().expect("committed");
+    assert!(!writer.keeps_replaced());
+    drop(writer);
+    assert_eq!((count("DisplayToID"), count("CounterData")), (1, 2));
+    assert_equal(&read(&name), &expected(&[plain(5), plain(6)]));
+    // A log that somebody has given this name is kept.
+    let other = name_in(&folder, "a.db", "log (incomplete)");
+    write(&other, &[plain(7)]);
+    try_write(&name, SqlStart::ReplaceAtEnd, &[plain(8)]).expect("replaced");
+    assert_equal(&read(&other), &expected(&[plain(7)]));
+    assert_equal(&read(&name), &expected(&[plain(8)]));
 }

@@ -1,5 +1,6 @@
 //! Writes samples in the requested format, and their trace hooks.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use tachograph_cpi::trace::Trace;
@@ -10,7 +11,7 @@ use super::table::Table;
 use super::{csv, json};
 use crate::arguments::{CpiArguments, ReportFormat};
 use crate::commands::output_format::output_file;
-use crate::commands::row_output::{RowOutput, is_same_file, refuse_existing, refuse_unwritable};
+use crate::commands::row_output::{RowOutput, is_same_file, open_final, refuse_existing, refuse_unwritable};
 use crate::failure::Failure;
 
 pub(super) struct Report {
@@ -28,6 +29,8 @@ struct Hooks {
     overwrite: bool,
     /// A regular file is created when the first hooks are written, so an existing file is kept if no hooks are written.
     trace: Option<Trace>,
+    /// Holds the lock of the trace file.
+    lock: Option<File>,
     flags: Mode,
     minor: u8,
     label: Option<String>,
@@ -57,15 +60,15 @@ impl Hooks {
             _ => Mode::TRACE_EVERYTHING,
         };
         let label = arguments.label.clone();
-        Ok(Some(Self { path, overwrite, trace, flags, minor: arguments.minor, label }))
+        Ok(Some(Self { path, overwrite, trace, lock: None, flags, minor: arguments.minor, label }))
     }
 
     fn write(&mut self, data: &CpiData) -> Result<(), Failure> {
         let trace = match self.trace.take() {
             Some(trace) => trace,
             None => {
-                // Another process may have created the file in the meantime.
-                refuse_existing(&self.path, self.overwrite)?;
+                // Another process may have created or locked the file in the meantime.
+                self.lock = Some(open_final(&self.path, self.overwrite)?);
                 Trace::create(&self.path).map_err(Failure::runtime)?
             }
         };

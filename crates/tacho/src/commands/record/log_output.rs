@@ -83,7 +83,11 @@ impl LogTarget {
             Self::Archive(options) => {
                 LogOutput::Archive(Box::new(ArchiveRecorder::create(*options, Arc::new(DiskStorage))?))
             }
-            Self::Database(options) => LogOutput::Database(Box::new(DatabaseRecorder::create(&options)?)),
+            Self::Database(options) => {
+                let mut recorder = DatabaseRecorder::create(*options)?;
+                recorder.on_moved(|moved| notify(moved));
+                LogOutput::Database(Box::new(recorder))
+            }
             Self::MachinesArchive(options, machines) => {
                 let storage: Arc<dyn Storage> = Arc::new(DiskStorage);
                 LogOutput::MachinesArchive(Box::new(MachinesArchive::create(&options, &machines, &storage)?))
@@ -145,7 +149,11 @@ impl LogOutput {
     pub(super) fn release_moved(&mut self) -> Result<(), FlowError> {
         match self {
             Self::Log(recorder) => recorder.release_moved(),
-            Self::Archive(_) | Self::MachinesArchive(_) | Self::Database(_) => Ok(()),
+            Self::Database(recorder) => {
+                recorder.release_moved();
+                Ok(())
+            }
+            Self::Archive(_) | Self::MachinesArchive(_) => Ok(()),
         }
     }
 

@@ -150,3 +150,18 @@ fn new_files_have_the_permissions_of_new_files() {
     let mode = |name: &str| std::fs::metadata(folder.path(name)).expect("a file").permissions().mode();
     assert_eq!(mode("out.csv"), mode("usual"));
 }
+
+#[test]
+fn a_replaced_file_keeps_its_owner() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let folder = small_log();
+    folder.write("out.csv", "mine");
+    if chown(folder.path("out.csv"), Some(12_345), Some(12_346)).is_err() {
+        eprintln!("skipped: no permission to change the owner");
+        return;
+    }
+    folder.relog(["in.blg", "-y", "-o", "out.csv"]);
+    let found = std::fs::metadata(folder.path("out.csv")).expect("a file");
+    assert_eq!((found.uid(), found.gid()), (12_345, 12_346));
+    assert!(found.len() > 4);
+}
