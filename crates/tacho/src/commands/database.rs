@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::sample::Sample;
 use tachograph_flow::live::Stop;
 use tachograph_flow::query::LogQuery;
@@ -49,7 +48,7 @@ pub(crate) fn write(
 ) -> Result<ExitCode, Failure> {
     let name = name_of(output)?;
     let stop = Stop::default();
-    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
+    signals::stop_on_signals(&stop)?;
     query.selection = query.selection.clone().with_identities();
     let pipeline = match query.paths.len() {
         1 => query.samples()?,
@@ -73,7 +72,7 @@ pub(crate) fn write(
     let samples = match run_pipeline(pipeline, &mut sink) {
         Err(FlowError::Stopped) => {
             notify(format_args!("{}: stopped: {}", output.display(), sink.state()));
-            return Ok(ExitCode::from(130));
+            return Ok(signals::stopped_status());
         }
         written => written.map_err(|error| failure(error, output, &name))?,
     };

@@ -199,12 +199,56 @@ fn damage_is_reported_with_its_place() {
     let mut bytes = std::fs::read(&file).expect("a file");
     bytes[20] ^= 4;
     std::fs::write(&file, bytes).expect("a writable file");
-    for command in ["check", "stats"] {
-        let ran = folder.run([command, "A"]);
-        assert_eq!(ran.status, 1, "{}", ran.stdout);
-        assert!(ran.stderr.contains("090000-090019.parquet: damaged at offset"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("row group 0, column 'set': the checksum is wrong"), "{}", ran.stderr);
+    let ran = folder.run(["stats", "A"]);
+    assert_eq!(ran.status, 1, "{}", ran.stdout);
+    assert!(ran.stderr.contains("090000-090019.parquet: damaged at offset"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("row group 0, column 'set': the checksum is wrong"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("move the file away to read the others"), "{}", ran.stderr);
+    let checked = folder.run(["check", "A"]);
+    assert_eq!(checked.status, 1, "{}", checked.stderr);
+    assert!(
+        checked.stdout.contains("090000-090019.parquet: row group 0, column 'set'"),
+        "{}",
+        checked.stdout
+    );
+}
+
+/// Each damaged file is reported, and all commands read the others.
+#[test]
+fn the_intact_files_of_an_archive_are_read() {
+    let folder = Folder::new();
+    for (index, name) in ["1.blg", "2.blg", "3.blg", "4.blg"].into_iter().enumerate() {
+        mixed("WEB1", 100 * index as i64, 20).write(&folder.path(name));
+        folder.relog([name, "-f", "archive", "-a", "-o", "A"]);
     }
+    let mut files = files(&folder.path("A"));
+    files.sort();
+    assert_eq!(files.len(), 4);
+    std::fs::write(&files[1], "").expect("a writable file");
+    let mut bytes = std::fs::read(&files[2]).expect("a file");
+    bytes[20] ^= 4;
+    std::fs::write(&files[2], &bytes).expect("a writable file");
+    // 'check' lists the problems of all files, and saves the intact samples.
+    let checked = folder.run(["check", "A", "--salvage", "saved.blg"]);
+    assert_eq!(checked.status, 1, "{}", checked.stderr);
+    for file in &files[1..3] {
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(checked.stdout.contains(&name), "{}", checked.stdout);
+    }
+    assert!(checked.stdout.contains("A: 2 problems; intact: 40 samples"), "{}", checked.stdout);
+    folder.relog(["1.blg", "4.blg", "-o", "expected.blg"]);
+    assert_eq!(folder.stats(&["saved.blg"]), folder.stats(&["expected.blg"]));
+    // The file is cut short, too, so that it cannot be opened.
+    std::fs::write(&files[2], &bytes[..bytes.len() - 1]).expect("a writable file");
+    let stats = folder.run(["stats", "A", "-f", "json"]);
+    assert_eq!(stats.status, 0, "{}", stats.stderr);
+    assert_eq!(stats.stderr.lines().count(), 1, "{}", stats.stderr);
+    assert!(stats.stderr.contains(": damaged: 2 problems, the first at offset 0x0: "), "{}", stats.stderr);
+    assert!(stats.stderr.contains("is not read; move it away"), "{}", stats.stderr);
+    assert_eq!(stats.stdout, folder.run(["stats", "-f", "json", "expected.blg"]).stdout);
+    let relogged = folder.run(["relog", "A", "-o", "again.blg"]);
+    assert_eq!(relogged.status, 0, "{}", relogged.stderr);
+    assert_eq!(folder.stats(&["again.blg"]), folder.stats(&["expected.blg"]));
 }
 
 #[test]
