@@ -19,6 +19,7 @@ use tachograph_flow::{FlowError, Readahead, SeekableSource, Selection, Source};
 use tachograph_logs::{Grouping, LogError, ReadOptions, Reservation};
 
 use crate::board::Board;
+use crate::figures::grouped;
 use crate::reduced::{Reduced, Reduction};
 use crate::series::SeriesTable;
 use crate::span::Span;

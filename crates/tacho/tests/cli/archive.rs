@@ -1,13 +1,13 @@
 //! Archives: converted logs have the same statistics and the same samples, and SQL computes the same averages.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use tachograph_counters::CounterType;
 
 use crate::corpus::corpus;
 use crate::log_fixture::{LogFixture, TICKS, counter, mixed, one, raw};
-use crate::run::{Folder, row};
+use crate::run::{Folder, Outcome, row};
 use crate::segments::Simulation;
 
 /// Converts logs to an archive, and asserts that it has the same statistics and samples.
@@ -249,6 +249,43 @@ fn the_intact_files_of_an_archive_are_read() {
     let relogged = folder.run(["relog", "A", "-o", "again.blg"]);
     assert_eq!(relogged.status, 0, "{}", relogged.stderr);
     assert_eq!(folder.stats(&["again.blg"]), folder.stats(&["expected.blg"]));
+}
+
+#[test]
+fn a_signal_ends_a_conversion_without_a_file() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 200_000).write(&folder.path("1.blg"));
+    for (signal, status) in [("-TERM", 143), ("-HUP", 129)] {
+        let mut child = folder
+            .command_with_default_signals(["relog", "1.blg", "-f", "archive", "-o", "A"])
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start command");
+        // Wait until the command handles signals: SIGHUP, SIGINT and SIGTERM.
+        const HANDLED: u64 = 1 | 1 << 1 | 1 << 14;
+        let handled = || {
+            let text = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+            let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).map(str::trim);
+            mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or_default()
+        };
+        while handled() & HANDLED != HANDLED {
+            std::thread::yield_now();
+        }
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        assert_eq!(child.wait().expect("an end").code(), Some(status));
+        assert!(!folder.path("A").exists() || files(&folder.path("A")).is_empty());
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_archive() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20_000).write(&folder.path("1.blg"));
+    let relog = format!("'{}' relog 1.blg -f archive -o disk/A", env!("CARGO_BIN_EXE_tacho"));
+    let Some(output) = folder.on_full_disk("32k", &relog) else { return };
+    let ran = Outcome::from(output);
+    ran.fails_with(1, "disk/A: cannot write: No space left on device");
 }
 
 #[test]
