@@ -79,6 +79,18 @@ impl ArchiveStore {
         open_folder(&self.machine)
     }
 
+    /// The errors of the complete files that cannot be opened, because they are cut short, or their footer is damaged. Reads the
+    /// footers of all files.
+    ///
+    /// # Errors
+    ///
+    /// When the files cannot be listed.
+    pub fn damaged_files(&self) -> Result<Vec<LogError>, LogError> {
+        let opened =
+            complete_files(&self.machine)?.into_iter().map(|file| ArchiveReader::open(vec![file.path]));
+        Ok(opened.filter_map(Result::err).filter(LogError::is_corrupt).collect())
+    }
+
     /// The free space in bytes.
     ///
     /// # Errors

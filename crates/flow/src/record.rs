@@ -108,6 +108,9 @@ pub enum AtMax {
 pub struct RecordSummary {
     /// Number of samples.
     pub samples: u64,
+    /// Number of these samples that are not in the archive, because another program deleted, renamed or damaged a segment. Known
+    /// after the recording has ended; 0 for other logs.
+    pub lost_samples: u64,
     /// Number of values that exist; in text logs, only of those that have a column.
     pub values: u64,
     /// Number of counters in the sample that has most. A counter of each instance counts.

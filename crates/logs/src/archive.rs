@@ -34,7 +34,7 @@ pub use machine::MachineReader;
 pub use parquet::{Numbers, Present, Runs};
 pub use ranges::ReadRanges;
 pub(crate) use read::ArchivePosition;
-pub use read::ArchiveReader;
+pub use read::{ArchiveReader, SkippedDamage};
 pub use row_average::{MixedTypes, RowAverage, RowNumbers, RowSums};
 pub use rows::{
     ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, MachineBlock, RowColumn, RowGroup, RowGroupSpan, SampleRows,

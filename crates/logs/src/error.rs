@@ -74,6 +74,23 @@ impl LogError {
         matches!(self.kind, Kind::NotALog(_) | Kind::Corrupt(_))
     }
 
+    /// The damage as a [problem](Problem); other errors are problems at offset 0.
+    pub(crate) fn problem(&self) -> Problem {
+        match &self.kind {
+            Kind::Corrupt(problem) => problem.clone(),
+            Kind::NotALog(why) => Problem::new(0, why.clone()),
+            Kind::Io(_) | Kind::Unsupported(_) | Kind::OverBudget(_) => Problem::new(0, self.to_string()),
+        }
+    }
+
+    /// Adds advice to the description of damage. Other errors are unchanged.
+    pub fn with_advice(mut self, advice: &str) -> Self {
+        if let Kind::Corrupt(problem) = &mut self.kind {
+            problem.what = format!("{}; {advice}", problem.what).into();
+        }
+        self
+    }
+
     /// Whether the format cannot represent the data to be written.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.kind, Kind::Unsupported(_))

@@ -254,7 +254,7 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader
     // Check the type first, because opening a pipe waits for a writer.
     let metadata = std::fs::metadata(path).map_err(|error| LogError::io(error).at_path(path))?;
     if metadata.is_dir() {
-        return open_folder(path);
+        return open_folder(path, options);
     }
     if !metadata.is_file() {
         return Err(LogError::not_a_log(NOT_A_FILE).at_path(path));
@@ -264,14 +264,18 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader
 }
 
 /// Opens the folder of a machine in an archive, or an archive of a single machine.
-fn open_folder(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
+fn open_folder(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
     let mut machines = archive::archive_inputs(path)?;
     if machines.len() > 1 {
         let why = format!("the archive has {} machines: open the folder of one of them", machines.len());
         return Err(LogError::unsupported(why).at_path(path));
     }
     let folder = machines.pop().map_or_else(|| path.to_path_buf(), |machine| machine.folder);
-    Ok(Box::new(archive::MachineReader::open(&folder)?))
+    let skipped = match options.skips_damaged_row_groups {
+        true => archive::SkippedDamage::FilesAndRowGroups,
+        false => archive::SkippedDamage::Files,
+    };
+    Ok(Box::new(archive::MachineReader::open_with(&folder, skipped)?))
 }
 
 /// Replaces the folder of each archive with the folders of its machines, each of which can be opened. Other paths, and folders that
@@ -324,7 +328,11 @@ where
         return Ok(Box::new(blg::BlgReader::new(stream)?));
     }
     if start.starts_with(b"PAR1") {
-        return Ok(Box::new(archive::ArchiveReader::new(stream)?));
+        let mut reader = archive::ArchiveReader::new(stream)?;
+        if options.skips_damaged_row_groups {
+            reader.skip_damage(archive::SkippedDamage::FilesAndRowGroups);
+        }
+        return Ok(Box::new(reader));
     }
     text::open(stream, options)
 }

@@ -12,6 +12,8 @@ pub struct ReadOptions {
     pub encoding: Option<TextEncoding>,
     /// How the columns of text logs are grouped.
     pub grouping: Grouping,
+    /// Whether damaged parts of an archive's file are skipped and reported as problems, instead of being an error.
+    pub skips_damaged_row_groups: bool,
 }
 
 /// How the columns of a text log become the groups of a sample.

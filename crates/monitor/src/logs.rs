@@ -19,6 +19,7 @@ use tachograph_flow::{FlowError, Readahead, SeekableSource, Selection, Source};
 use tachograph_logs::{Grouping, LogError, ReadOptions, Reservation};
 
 use crate::board::Board;
+use crate::figures::grouped;
 use crate::reduced::{Reduced, Reduction};
 use crate::series::SeriesTable;
 use crate::span::Span;
@@ -40,6 +41,18 @@ const READAHEAD_BYTES: u64 = 4 << 20;
 
 /// Default limit on the statistics of one machine's logs, in bytes.
 const MAX_BYTES: usize = 96 << 20;
+
+/// A message about the damage that was found in a log: the number of problems, the first, and what to do. `None` if there is
+/// none. Warnings do not count.
+pub fn damage_notice(report: &LogReport) -> Option<String> {
+    let problems = report.problems();
+    let first = problems.list().iter().find(|problem| !problem.is_warning)?;
+    let path = report.path().display();
+    let count = problems.count() - problems.warnings();
+    let noun = if count == 1 { "problem" } else { "problems" };
+    let count = grouped(&count.to_string());
+    Some(format!("{path}: damaged: {count} {noun}, the first at {first}; 'tacho check {path}' lists them"))
+}
 
 /// Number of samples between two reports of the progress.
 const PROGRESS_SAMPLES: u64 = 64;

@@ -15,6 +15,7 @@ use tachograph_logs::LogError;
 use tachograph_logs::archive::{PathFacts, RowColumn, RowGroup};
 
 use crate::batches::{Block, BlockColumn, DATE, MACHINE, column_at, one_date, one_text};
+use crate::damage::{Damage, MOVE_AWAY};
 use crate::filters::Filters;
 use crate::location::{ArchiveFile, ArchiveLocation};
 use crate::progress::BytesRead;
@@ -25,6 +26,7 @@ use crate::progress::BytesRead;
 pub(crate) struct FileQueue {
     files: Vec<QueuedFile>,
     next: AtomicUsize,
+    damage: Damage,
 }
 
 #[derive(Debug)]
@@ -37,10 +39,10 @@ struct QueuedFile {
 }
 
 impl FileQueue {
-    pub(crate) fn new(files: Vec<ArchiveLocation>) -> Self {
+    pub(crate) fn new(files: Vec<ArchiveLocation>, damage: Damage) -> Self {
         let queued =
             |location| QueuedFile { location, next: AtomicUsize::new(0), row_groups: OnceLock::new() };
-        Self { files: files.into_iter().map(queued).collect(), next: AtomicUsize::new(0) }
+        Self { files: files.into_iter().map(queued).collect(), next: AtomicUsize::new(0), damage }
     }
 
     /// Returns the index of a file to read.
@@ -109,9 +111,9 @@ impl PartitionStream for ArchivePartition {
     }
 }
 
-/// Converts the error of a log to one of a query.
-pub(crate) fn log_error(error: LogError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
+/// Converts the error of a file to one of a query.
+fn log_error(error: LogError) -> DataFusionError {
+    DataFusionError::External(Box::new(error.with_advice(MOVE_AWAY)))
 }
 
 /// Reads the row groups of one partition.
@@ -186,14 +188,22 @@ impl PartitionReader {
         }
     }
 
-    /// Opens a file, unless its path, or the filter over `machine` and `date`, excludes it.
+    /// Opens a file, unless it is damaged and skipped, or its path, or the filter over `machine` and `date`, excludes it.
     fn open(&mut self, index: usize) -> Result<()> {
         let queued = &self.queue.files[index];
         if self.is_excluded(&queued.location)? {
             let _ = queued.row_groups.set(0);
             return Ok(());
         }
-        let rows = queued.location.open().map_err(log_error)?;
+        let rows = match queued.location.open() {
+            Ok(rows) => rows,
+            Err(error) => {
+                let _ = queued.row_groups.set(0);
+                let skipped = self.queue.damage.skip_file(error);
+                return skipped.map_err(|error| DataFusionError::External(Box::new(error)));
+            }
+        };
+        self.queue.damage.add_intact();
         let groups = rows.row_groups().count();
         let is_wanted = match (&self.filters.file, rows.row_groups().next()) {
             (Some(filter), Some(first)) => {

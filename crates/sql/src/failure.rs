@@ -34,7 +34,7 @@ impl Failure {
         Self { message: String::new(), status: 0 }
     }
 
-    /// Ctrl-C or SIGTERM: no message, exit status 128 plus the signal number, as in shells.
+    /// Ctrl-C, SIGTERM or SIGHUP: no message, exit status 128 plus the signal number, as in shells.
     pub(crate) fn interrupted(signal: i32) -> Self {
         Self { message: String::new(), status: u8::try_from(128 + signal).unwrap_or(1) }
     }
@@ -60,9 +60,7 @@ impl Failure {
     /// Prints the message to standard error; returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.message.is_empty() {
-            let lines: Vec<_> = self.message.lines().map(escape_controls).collect();
-            // Nothing can be done if standard error is closed.
-            let _ = writeln!(std::io::stderr(), "tacho sql: {}", lines.join("\n"));
+            notify(&self.message);
         }
         ExitCode::from(self.status)
     }
@@ -87,6 +85,9 @@ impl Failure {
                 error => Self::runtime(error),
             },
             DataFusionError::Plan(text) => Self::usage(plan_error(text, tables)),
+            DataFusionError::NotImplemented(text) if text.contains("a single SQL statement") => {
+                Self::usage("a query is a single statement: remove everything after the first ';'")
+            }
             DataFusionError::NotImplemented(text) => Self::usage(format!("not supported: {text}")),
             DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
                 Self::runtime(cluster::message_in(text).unwrap_or_else(|| text.clone()))
@@ -105,6 +106,13 @@ impl Failure {
             None => Self::runtime(error),
         }
     }
+}
+
+/// Prints a message to standard error.
+pub(crate) fn notify(message: &str) {
+    let lines: Vec<_> = message.lines().map(escape_controls).collect();
+    // Nothing can be done if standard error is closed.
+    let _ = writeln!(std::io::stderr(), "tacho sql: {}", lines.join("\n"));
 }
 
 impl From<FlowError> for Failure {
@@ -158,6 +166,13 @@ fn schema_error(error: &SchemaError) -> String {
 }
 
 fn plan_error(text: &str, tables: &[&str]) -> String {
+    // DataFusion's refusals of statements that `SQLOptions` does not allow.
+    if ["DDL", "DML", "Statement"].iter().any(|kind| text.starts_with(&format!("{kind} not supported"))) {
+        return "only statements that read are supported: SELECT, DESCRIBE, SHOW and EXPLAIN".to_owned();
+    }
+    if text.starts_with("No SQL statements were provided") {
+        return "the query is empty".to_owned();
+    }
     if let Some(name) = text.strip_prefix("table '").and_then(|text| text.strip_suffix("' not found")) {
         let name = name.rsplit('.').next().unwrap_or(name);
         return format!("there is no table '{name}': the tables are {}", tables.join(", "));

@@ -23,6 +23,7 @@ use tachograph_flow::FlowError;
 use tachograph_logs::archive::counter_facts;
 
 use crate::batches::time_type;
+use crate::damage::Damage;
 use crate::location::ArchiveLocation;
 use crate::log_scan::log_query;
 
@@ -46,13 +47,14 @@ pub(crate) struct InventoryTable {
 pub(crate) struct SharedInventory {
     archive_files: Vec<ArchiveLocation>,
     logs: Vec<Vec<PathBuf>>,
+    damage: Damage,
     /// The batches of both tables; `None` before the inputs were read.
     cached: Mutex<Option<Arc<[RecordBatch; 2]>>>,
 }
 
 impl SharedInventory {
-    pub(crate) fn new(archive_files: Vec<ArchiveLocation>, logs: Vec<Vec<PathBuf>>) -> Self {
-        Self { archive_files, logs, cached: Mutex::default() }
+    pub(crate) fn new(archive_files: Vec<ArchiveLocation>, logs: Vec<Vec<PathBuf>>, damage: Damage) -> Self {
+        Self { archive_files, logs, damage, cached: Mutex::default() }
     }
 
     /// The batches of both tables.
@@ -70,7 +72,14 @@ impl SharedInventory {
     fn read(&self) -> Result<BTreeMap<String, MachineFacts>, FlowError> {
         let mut machines: BTreeMap<String, MachineFacts> = BTreeMap::new();
         for location in &self.archive_files {
-            let file = location.open()?;
+            let file = match location.open() {
+                Ok(file) => file,
+                Err(error) => {
+                    self.damage.skip_file(error)?;
+                    continue;
+                }
+            };
+            self.damage.add_intact();
             let facts = file.facts();
             let known = machines.entry(facts.machine.clone()).or_default();
             known.files += 1;
@@ -106,6 +115,7 @@ impl SharedInventory {
                     }
                 }
             }
+            self.damage.add_logs(&pipeline.reports);
             for name in names {
                 let known = machines.entry(name).or_default();
                 known.files += pipeline.reports.len() as i64;

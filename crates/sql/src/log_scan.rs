@@ -13,11 +13,12 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::FlowError;
 use tachograph_flow::logs::LogReport;
-use tachograph_flow::query::LogQuery;
+use tachograph_flow::query::{LogQuery, Pipeline};
 use tachograph_logs::archive::{ColumnValues, MachineBlock, RowColumn, SampleRows};
 use tachograph_logs::{Grouping, LogError};
 
 use crate::batches::{Block, BlockColumn, DATE, MACHINE, column_at, one_text, samples_schema};
+use crate::damage::Damage;
 use crate::filters::{ColumnFilter, Filters, needed};
 use crate::progress::BytesRead;
 
@@ -33,6 +34,7 @@ pub(crate) struct LogPartition {
     paths: Vec<PathBuf>,
     filters: Arc<Filters>,
     read: BytesRead,
+    damage: Damage,
 }
 
 impl std::fmt::Debug for LogPartition {
@@ -48,8 +50,9 @@ impl LogPartition {
         paths: Vec<PathBuf>,
         filters: Arc<Filters>,
         read: BytesRead,
+        damage: Damage,
     ) -> Self {
-        Self { schema, projection, paths, filters, read }
+        Self { schema, projection, paths, filters, read, damage }
     }
 }
 
@@ -91,11 +94,11 @@ impl PartitionStream for LogPartition {
             filters: Arc::clone(&self.filters),
             batch_rows: context.session_config().batch_size(),
         };
-        let (paths, read) = (self.paths.clone(), self.read.clone());
+        let (paths, read, damage) = (self.paths.clone(), self.read.clone(), self.damage.clone());
         builder.spawn_blocking(move || {
             // The receiver is closed when the query needs no more rows.
             let mut send = |batch| batches.blocking_send(Ok(batch)).map_err(|_| ReadError::Closed);
-            match reader.read(paths, &read, &mut send) {
+            match reader.read(paths, &read, &damage, &mut send) {
                 Ok(()) | Err(ReadError::Closed) => Ok(()),
                 Err(ReadError::Query(error)) => Err(*error),
             }
@@ -142,6 +145,7 @@ impl LogRows {
         &self,
         paths: Vec<PathBuf>,
         read: &BytesRead,
+        damage: &Damage,
         send: &mut dyn FnMut(RecordBatch) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let mut query = log_query(paths);
@@ -151,6 +155,17 @@ impl LogRows {
             return Ok(());
         }
         let mut pipeline = query.samples()?;
+        let outcome = self.read_samples(&mut pipeline, read, send);
+        damage.add_logs(&pipeline.reports);
+        outcome
+    }
+
+    fn read_samples(
+        &self,
+        pipeline: &mut Pipeline,
+        read: &BytesRead,
+        send: &mut dyn FnMut(RecordBatch) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         let mut reported = 0;
         let mut rows = SampleRows::default();
         let mut sample = Sample::default();

@@ -4,8 +4,8 @@ mod json;
 mod table;
 mod text;
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use datafusion::arrow::array::RecordBatch;
@@ -29,6 +29,8 @@ pub(crate) struct Output {
 /// Where a result is written.
 enum Target {
     StandardOutput,
+    /// A device or a pipe, which is written directly.
+    Device(File),
     /// A temporary file, which is renamed to `path` when it is complete.
     File {
         file: tempfile::NamedTempFile,
@@ -76,13 +78,14 @@ impl Output {
             }
             Format::Json => Writer::Json(self.stream().map_err(failed)?),
             Format::Parquet => {
-                let Target::File { file, .. } = &self.target else {
-                    return Err(Failure::usage("-f parquet needs -o FILE"));
+                let file = match &self.target {
+                    Target::File { file, .. } => file.reopen(),
+                    Target::Device(file) => file.try_clone(),
+                    Target::StandardOutput => return Err(Failure::usage("-f parquet needs -o FILE")),
                 };
                 let zstd = Compression::ZSTD(ZstdLevel::default());
                 let properties = WriterProperties::builder().set_compression(zstd).build();
-                let file = file.reopen().map_err(failed)?;
-                let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
+                let writer = ArrowWriter::try_new(file.map_err(failed)?, schema.clone(), Some(properties));
                 Writer::Parquet(Box::new(writer.map_err(Failure::runtime)?))
             }
         });
@@ -92,6 +95,7 @@ impl Output {
     fn stream(&self) -> io::Result<Box<dyn Write + Send>> {
         Ok(match &self.target {
             Target::StandardOutput => Box::new(BufWriter::with_capacity(1 << 16, io::stdout())),
+            Target::Device(file) => Box::new(BufWriter::with_capacity(1 << 16, file.try_clone()?)),
             Target::File { file, .. } => Box::new(BufWriter::with_capacity(1 << 16, file.reopen()?)),
         })
     }
@@ -125,7 +129,7 @@ impl Output {
             Some(Writer::Parquet(writer)) => drop(writer.close().map_err(Failure::runtime)?),
         }
         match self.target {
-            Target::StandardOutput => Ok(()),
+            Target::StandardOutput | Target::Device(_) => Ok(()),
             Target::File { file, path, overwrite } => persist(file, &path, overwrite),
         }
     }
@@ -149,22 +153,49 @@ fn format_of(arguments: &Arguments) -> Result<Format, Failure> {
     }
 }
 
+/// Opens a device or a pipe, or creates a temporary file in the folder of the output. A symbolic link is kept; the file it
+/// points to is replaced. The other commands of `tacho` open outputs by the same rules.
 fn create(path: &Path, overwrite: bool) -> Result<Target, Failure> {
-    if path.is_dir() {
-        return Err(Failure::usage(format!("{}: this is a folder, not a file", path.display())));
+    let failed = |error: io::Error| cannot_write(path, &error);
+    let existing = std::fs::metadata(path).ok();
+    if let Some(existing) = &existing {
+        if existing.is_dir() {
+            return Err(Failure::usage(format!("{}: this is a folder, not a file", path.display())));
+        }
+        if existing.is_file() && !overwrite {
+            return Err(already_exists(path));
+        }
+        // The rename at the end does not need write permission for the file, but overwriting should.
+        let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        if !existing.is_file() {
+            return Ok(Target::Device(file));
+        }
     }
-    if path.exists() && !overwrite {
-        return Err(already_exists(path));
-    }
+    let path = match existing {
+        Some(_) => path.canonicalize().map_err(failed)?,
+        None => path.to_path_buf(),
+    };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".tacho-sql-").tempfile_in(folder).map_err(|error| {
-        Failure::runtime(format!(
-            "{}: cannot write: {}",
-            path.display(),
-            tachograph_logs::io_error_text(&error)
-        ))
-    })?;
-    Ok(Target::File { file, path: path.to_path_buf(), overwrite })
+    let file = tempfile::Builder::new()
+        .prefix(".tacho-sql-")
+        // By default, `tempfile` would create a private file (0600) and wrap errors.
+        .make_in(folder, |path| OpenOptions::new().read(true).write(true).create_new(true).open(path))
+        .map_err(|error| cannot_write(&path, &error))?;
+    // Overwriting keeps the permissions.
+    if let Some(existing) = existing {
+        file.as_file()
+            .set_permissions(existing.permissions())
+            .map_err(|error| cannot_write(&path, &error))?;
+    }
+    Ok(Target::File { file, path, overwrite })
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    let why = match error.kind() {
+        ErrorKind::NotFound => "its folder does not exist; create it first".to_owned(),
+        _ => format!("cannot write: {}", tachograph_logs::io_error_text(error)),
+    };
+    Failure::runtime(format!("{}: {why}", path.display()))
 }
 
 fn already_exists(path: &Path) -> Failure {
@@ -173,26 +204,15 @@ fn already_exists(path: &Path) -> Failure {
 
 /// Syncs a complete file and renames it to its final name.
 fn persist(file: tempfile::NamedTempFile, path: &Path, overwrite: bool) -> Result<(), Failure> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let failed = |error: &io::Error| {
-        Failure::runtime(format!(
-            "{}: cannot write: {}",
-            path.display(),
-            tachograph_logs::io_error_text(error)
-        ))
-    };
-    // Temporary files are private; an output has the usual permissions.
-    let readable = std::fs::Permissions::from_mode(0o644);
-    let complete = file.as_file().set_permissions(readable).and_then(|()| file.as_file().sync_all());
-    complete.map_err(|error| failed(&error))?;
+    file.as_file().sync_all().map_err(|error| cannot_write(path, &error))?;
     let persisted = match overwrite {
         true => file.persist(path),
         false => file.persist_noclobber(path),
     };
     match persisted {
         Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(already_exists(path)),
-        Err(error) => Err(failed(&error.error)),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(already_exists(path)),
+        Err(error) => Err(cannot_write(path, &error.error)),
     }
 }
 

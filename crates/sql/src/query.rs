@@ -15,14 +15,16 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::{SQLOptions, SessionConfig, SessionContext};
 use futures::StreamExt as _;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::Notify;
 
 use crate::arguments::Arguments;
 use crate::average::AverageFunction;
 use crate::cluster::Cluster;
+use crate::damage::Damage;
 use crate::date_trunc::date_trunc;
 use crate::failure::Failure;
+use crate::file_limit;
 use crate::inputs::{Inputs, check_for_cluster};
 use crate::inventory::{Inventory, InventoryTable, SharedInventory};
 use crate::log_scan::by_machine;
@@ -71,6 +73,7 @@ impl Default for EngineOptions {
 pub struct Engine {
     context: SessionContext,
     read: BytesRead,
+    damage: Damage,
     /// The size of the inputs; `None` if other processes read them.
     total: Option<u64>,
 }
@@ -94,17 +97,18 @@ impl Engine {
         let failed = |error: DataFusionError| Failure::of_query(&error, &TABLES);
         let logs = by_machine(&inputs.logs)?;
         let read = BytesRead::default();
+        let damage = Damage::skipping_files();
         let total = cluster.is_none().then_some(inputs.bytes);
         let (context, tables) = match cluster {
             Some(cluster) => (cluster.context(options)?, cluster.tables(&inputs, &logs)?),
-            None => (local_context(options).map_err(failed)?, local_tables(inputs, logs, &read)),
+            None => (local_context(options).map_err(failed)?, local_tables(inputs, logs, &read, &damage)),
         };
         context.register_udaf(AggregateUDF::from(AverageFunction::new()));
         context.register_udf(date_trunc());
         for (name, table) in tables {
             context.register_table(name, table).map_err(failed)?;
         }
-        let engine = Self { context, read, total };
+        let engine = Self { context, read, damage, total };
         let averages = engine.plan(AVERAGES).await?;
         engine.context.register_table("averages", averages.into_view()).map_err(failed)?;
         Ok(engine)
@@ -176,11 +180,12 @@ fn local_context(options: &EngineOptions) -> Result<SessionContext> {
 pub(crate) type Tables = Vec<(&'static str, Arc<dyn TableProvider>)>;
 
 /// The tables of queries that run in this process.
-fn local_tables(inputs: Inputs, logs: Vec<Vec<PathBuf>>, read: &BytesRead) -> Tables {
-    let shared = Arc::new(SharedInventory::new(inputs.archive_files.clone(), logs.clone()));
+fn local_tables(inputs: Inputs, logs: Vec<Vec<PathBuf>>, read: &BytesRead, damage: &Damage) -> Tables {
+    let shared = Arc::new(SharedInventory::new(inputs.archive_files.clone(), logs.clone(), damage.clone()));
     let inventory =
         |which| -> Arc<dyn TableProvider> { Arc::new(InventoryTable::new(which, Arc::clone(&shared))) };
-    let samples: Arc<dyn TableProvider> = Arc::new(Samples::new(inputs.archive_files, logs, read.clone()));
+    let samples: Arc<dyn TableProvider> =
+        Arc::new(Samples::new(inputs.archive_files, logs, read.clone(), damage.clone()));
     vec![
         ("samples", samples),
         ("machines", inventory(Inventory::Machines)),
@@ -191,7 +196,7 @@ fn local_tables(inputs: Inputs, logs: Vec<Vec<PathBuf>>, read: &BytesRead) -> Ta
 /// How long to wait for the tasks of a query that has ended.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
-/// Ctrl-C and SIGTERM.
+/// Ctrl-C, SIGTERM and SIGHUP.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     signal: Arc<AtomicI32>,
@@ -199,15 +204,17 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listens on a thread. A second signal ends the process.
+    /// Listens on a thread. A second Ctrl-C or SIGTERM ends the process. A SIGHUP never counts as the second signal: when a
+    /// terminal closes, both its shell and the kernel send one. Signals that the process inherited as ignored stay ignored.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let interrupt = Self::default();
         let failed = |error: std::io::Error| Failure::runtime(format!("cannot handle signals: {error}"));
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let mut signals =
+            signal_hook::iterator::Signals::new(not_ignored(&[SIGINT, SIGTERM, SIGHUP])).map_err(failed)?;
         let shared = interrupt.clone();
         let listen = move || {
             for signal in signals.forever() {
-                if shared.signal.swap(signal, Ordering::SeqCst) != 0 {
+                if shared.signal.swap(signal, Ordering::SeqCst) != 0 && signal != SIGHUP {
                     std::process::exit(128 + signal);
                 }
                 shared.notify.notify_one();
@@ -228,6 +235,14 @@ impl Interrupt {
     }
 }
 
+/// Returns `signals` without those that this process ignores, as after `nohup`.
+fn not_ignored(signals: &[i32]) -> Vec<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    signals.iter().copied().filter(|signal| ignored & (1 << (signal - 1)) == 0).collect()
+}
+
 /// Stack size of the thread that plans a query: planning is recursive, and a condition can have thousands of terms.
 const PLANNING_STACK: usize = 512 << 20;
 /// Stack size of the threads that run the query.
@@ -244,6 +259,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn run_on_this_thread(arguments: &Arguments) -> Result<(), Failure> {
+    file_limit::check()?;
     let interrupt = Interrupt::listen()?;
     let cluster = arguments.cluster.as_deref().map(Cluster::new).transpose()?;
     let threads = arguments.threads.map_or(0, usize::from);
@@ -311,5 +327,6 @@ async fn write_result(
         }
     }
     progress.clear();
+    engine.damage.report()?;
     output.finish()
 }

@@ -14,6 +14,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 
 use crate::archive_scan::{ArchivePartition, FileQueue};
 use crate::batches::samples_schema;
+use crate::damage::Damage;
 use crate::filters::{Filters, support};
 use crate::location::ArchiveLocation;
 use crate::log_scan::LogPartition;
@@ -27,11 +28,17 @@ pub(crate) struct Samples {
     /// The logs of each machine.
     logs: Vec<Vec<PathBuf>>,
     read: BytesRead,
+    damage: Damage,
 }
 
 impl Samples {
-    pub(crate) fn new(archive_files: Vec<ArchiveLocation>, logs: Vec<Vec<PathBuf>>, read: BytesRead) -> Self {
-        Self { schema: samples_schema(), archive_files, logs, read }
+    pub(crate) fn new(
+        archive_files: Vec<ArchiveLocation>,
+        logs: Vec<Vec<PathBuf>>,
+        read: BytesRead,
+        damage: Damage,
+    ) -> Self {
+        Self { schema: samples_schema(), archive_files, logs, read, damage }
     }
 }
 
@@ -64,7 +71,7 @@ impl TableProvider for Samples {
         let filters = Arc::new(Filters::new(state, &self.schema, filters)?);
         let mut partitions: Vec<Arc<dyn PartitionStream>> = Vec::new();
         if !self.archive_files.is_empty() {
-            let queue = Arc::new(FileQueue::new(self.archive_files.clone()));
+            let queue = Arc::new(FileQueue::new(self.archive_files.clone(), self.damage.clone()));
             for _ in 0..state.config().target_partitions() {
                 partitions.push(Arc::new(ArchivePartition::new(
                     Arc::clone(&schema),
@@ -82,6 +89,7 @@ impl TableProvider for Samples {
                 logs.clone(),
                 Arc::clone(&filters),
                 self.read.clone(),
+                self.damage.clone(),
             )));
         }
         if partitions.is_empty() {

@@ -33,10 +33,9 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, WindowBounds};
-use tachograph_monitor::View;
+use tachograph_monitor::{View, damage_notice};
 
 use crate::failure::{Failure, notify};
-use crate::table::counted;
 
 /// Checks each file. The exit status is 0 if all are intact, otherwise 1. If a file cannot be read, reports why and
 /// continues with the next.
@@ -77,14 +76,7 @@ fn guessed_encoding_messages(reports: &[LogReport]) -> impl Iterator<Item = Stri
 }
 
 fn problem_messages(reports: &[LogReport]) -> Vec<String> {
-    let line = |report: &LogReport| {
-        let problems = report.problems();
-        let first = problems.list().iter().find(|problem| !problem.is_warning)?;
-        let path = report.path().display();
-        let problems = counted(problems.count() - problems.warnings(), "problem", "problems");
-        Some(format!("{path}: damaged: {problems}, the first at {first}; 'tacho check {path}' lists them"))
-    };
-    reports.iter().filter_map(line).collect()
+    reports.iter().filter_map(damage_notice).collect()
 }
 
 /// A message for each path that matches nothing in the logs.

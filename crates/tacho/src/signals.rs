@@ -1,6 +1,8 @@
 //! Signal handling on background threads.
 
+use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -39,11 +41,21 @@ pub(crate) fn stop_on_signals(stop: &Stop) -> Result<(), Failure> {
 pub(crate) fn stop_on(stop: &Stop, signals: &[i32]) -> Result<(), Failure> {
     let stop = stop.clone();
     handle(&not_ignored(signals), move |signal| {
+        // Later signals do not change the exit status.
+        let _ = FIRST_SIGNAL.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
         if stop.is_stopped() && signal != SIGHUP {
             exit(signal);
         }
         stop.stop();
     })
+}
+
+/// The signal that stopped a source; 0 if none has.
+static FIRST_SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// The exit status of a command that a signal of [`stop_on`] has stopped: the one that shells report for the signal.
+pub(crate) fn stopped_status() -> ExitCode {
+    ExitCode::from(u8::try_from(128 + FIRST_SIGNAL.load(Ordering::Relaxed)).unwrap_or(1))
 }
 
 /// Exits with the status that shells report for a signal.

@@ -111,10 +111,14 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     /// removed because of a wrong clock.
     retention_now: FileTime,
     is_paused: bool,
+    /// When a write last failed for lack of space.
+    full_since: Option<FileTime>,
     /// When the worker was last started.
     worker_started: FileTime,
     /// Segments that another program deleted or renamed while they were written.
     moved: Arc<Mutex<Vec<MovedLog>>>,
+    /// The number of samples in these segments.
+    moved_samples: u64,
     dropped_samples: u64,
     summary: RecordSummary,
     notices: Vec<ArchiveNotice>,
@@ -127,6 +131,8 @@ struct OpenSegment<L: LogFiles> {
     path: PathBuf,
     /// The index of the segment's time range; see [`index_of`](ArchiveRecorder::index_of).
     index: i64,
+    /// The number of samples of its former files, which another program deleted or renamed.
+    moved_samples: u64,
 }
 
 impl ArchiveRecorder<DiskFiles> {
@@ -180,6 +186,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             is_paused: false,
             worker_started: FileTime(i64::MIN),
             moved: Arc::default(),
+            moved_samples: 0,
+            full_since: None,
             dropped_samples: 0,
             summary: RecordSummary { first_file: store.folder().to_path_buf(), ..RecordSummary::default() },
             notices: Vec::new(),
@@ -223,13 +231,25 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             }
             Err(error) => self.notices.push(ArchiveNotice::Damaged(error.to_string())),
         }
+        self.report_damaged_files();
         Ok(())
+    }
+
+    /// Reports damaged files once, when the recording starts. Errors of listing the files were reported before.
+    fn report_damaged_files(&mut self) {
+        for error in self.store.damaged_files().unwrap_or_default() {
+            let path = error.path().map(|path| path.display().to_string()).unwrap_or_default();
+            if !self.notices.iter().any(|notice| notice.to_string().contains(&path)) {
+                let what = format!("{error}; its samples cannot be read: move the file away");
+                self.notices.push(ArchiveNotice::Damaged(what));
+            }
+        }
     }
 
     /// Keeps a segment of an earlier recorder to convert it later.
     fn keep_segment(&mut self, segment: PathBuf) {
         self.last_sample_time = self.last_sample_time.max(last_of_segment(&segment));
-        self.worker.push(segment);
+        self.worker.push(segment, 0);
     }
 
     /// The results so far.
@@ -304,8 +324,12 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     fn close_segment(&mut self, now: FileTime) -> Result<(), FlowError> {
         if let Some(mut segment) = self.segment.take() {
             let finished = segment.recorder.finish();
-            if !self.report_moved() || segment.path.exists() {
-                self.worker.push(segment.path);
+            let moved = self.report_moved();
+            let moved_samples = segment.moved_samples + moved.unwrap_or_default();
+            let samples = segment.recorder.summary().samples;
+            // A segment without samples was removed, because its first sample could not be written.
+            if samples > 0 && (moved.is_none() || segment.path.exists()) {
+                self.worker.push(segment.path, samples.saturating_sub(moved_samples));
             }
             match finished {
                 Err(FlowError::Log(error)) if is_full_disk(&error) => {}
@@ -316,12 +340,17 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         Ok(())
     }
 
-    /// Reports segments that another program deleted or renamed; returns false if there are none.
-    fn report_moved(&mut self) -> bool {
+    /// Reports segments that another program deleted or renamed. Returns the number of their samples; `None` if there are no such
+    /// segments.
+    fn report_moved(&mut self) -> Option<u64> {
         let moved = std::mem::take(&mut *self.moved.lock().ignore_poison());
-        let has_moved = !moved.is_empty();
+        let samples = (!moved.is_empty()).then(|| moved.iter().map(|log| log.samples).sum());
+        self.moved_samples += samples.unwrap_or_default();
+        if let Some(segment) = &mut self.segment {
+            segment.moved_samples += samples.unwrap_or_default();
+        }
         self.notices.extend(moved.into_iter().map(ArchiveNotice::SegmentMoved));
-        has_moved
+        samples
     }
 
     /// Advances `retention_now` by the time since the previous sample, at most a day.
@@ -364,7 +393,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         let moved = Arc::clone(&self.moved);
         recorder.on_moved(move |log| moved.lock().ignore_poison().push(log.clone()));
         let index = self.index_of(sample.at.utc);
-        self.segment = Some(OpenSegment { recorder, path, index });
+        self.segment = Some(OpenSegment { recorder, path, index, moved_samples: 0 });
         Ok(())
     }
 
@@ -427,6 +456,13 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         if !self.has_room(utc, free)? {
             return Ok(());
         }
+        // On a full disk, small samples can still fit sometimes: without this delay, the recording would alternate between the two
+        // states.
+        if self.is_paused
+            && self.full_since.is_some_and(|since| (0..PAUSED_RETRY).contains(&utc.0.saturating_sub(since.0)))
+        {
+            return self.pause(utc, ArchiveNotice::Full { why: String::new() });
+        }
         let index = self.index_of(utc);
         if self.segment.as_ref().is_some_and(|segment| segment.index != index) {
             self.close_segment(utc)?;
@@ -435,6 +471,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             Ok(()) => {}
             Err(FlowError::Log(error)) if is_full_disk(&error) => {
                 let why = error.io_error().map(io_error_text).unwrap_or_default();
+                self.full_since = Some(utc);
                 return self.pause(utc, ArchiveNotice::Full { why });
             }
             Err(error) => return Err(error),
@@ -464,6 +501,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
         self.notices.extend(self.worker.finish(&self.store));
         self.summary.files = self.worker.files();
         self.summary.bytes = self.worker.bytes();
+        self.summary.lost_samples = self.moved_samples + self.worker.lost_samples();
         Ok(())
     }
 }

@@ -178,6 +178,7 @@ impl Sink for MachinesArchive {
         let summaries = || self.machines.iter().map(|machine| machine.recorder.summary());
         self.summary.files = summaries().map(|part| part.files).sum();
         self.summary.bytes = summaries().map(|part| part.bytes).sum();
+        self.summary.lost_samples = summaries().map(|part| part.lost_samples).sum();
         finished.into_iter().collect()
     }
 }

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use tachograph_counters::civil::FileTime;
 use tachograph_flow::Sink as _;
-use tachograph_flow::record::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DiskFiles, LogChange, MovedLog, NextLog};
-use tachograph_logs::archive::entries;
+use tachograph_flow::record::{
+    ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DiskFiles, LogChange, MovedLog, NextLog,
+};
+use tachograph_logs::archive::{complete_files, entries};
 
 use crate::archive::{Hook, Sampler, TestDisk, disk, options, read, record, store, times};
-use crate::fixture::MILLISECOND;
+use crate::fixture::{Disk, MILLISECOND};
 
 /// Records samples of two dates into two files each. The next samples are from a third date.
 fn two_dates(folder: &Path) -> (Sampler, Vec<PathBuf>) {
@@ -220,7 +222,53 @@ fn an_open_segment_that_is_deleted_is_reported() {
     assert!(notices[0].to_string().contains("deleted the open segment with 2 samples"), "{}", notices[0]);
     recorder.finish().expect("disk space");
     assert_eq!(recorder.take_notices(), []);
+    assert_eq!((recorder.summary().samples, recorder.summary().lost_samples), (3, 2));
     assert_eq!(times(&read(folder.path())), times(&sampler.samples[2..]));
+}
+
+/// A segment whose first sample cannot be written is not reported as deleted by another program, and the recording does not
+/// resume for a single sample that fits.
+#[test]
+fn a_recording_on_a_full_disk_pauses_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = Disk::with_room(0);
+    let storage = Arc::new(TestDisk::default());
+    let mut recorder =
+        ArchiveRecorder::with_files(disk.clone(), options(folder.path()), storage).expect("a start");
+    let mut sampler = Sampler::from_hour(12);
+    sampler.step = 1000 * MILLISECOND;
+    let mut record_with_room = |room: u64| {
+        disk.set_room(Some(room));
+        record(&mut recorder, &mut sampler, 1);
+        while !recorder.is_idle() {
+            std::thread::yield_now();
+        }
+        recorder.take_notices()
+    };
+    let is_full = |notice: &ArchiveNotice| matches!(notice, ArchiveNotice::Full { .. });
+    let notices: Vec<_> = (0..15).flat_map(|_| record_with_room(0)).collect();
+    assert!(notices.len() == 1 && is_full(&notices[0]), "{notices:?}");
+    // Every fourth sample does not fit.
+    let rooms = (0..25).map(|second| if second % 4 == 3 { 0 } else { 1 << 30 });
+    let notices: Vec<_> = rooms.flat_map(&mut record_with_room).collect();
+    assert!(notices.contains(&ArchiveNotice::Resumed), "{notices:?}");
+    assert!(notices.iter().filter(|notice| is_full(notice)).count() <= 3, "{notices:?}");
+}
+
+#[test]
+fn a_damaged_file_is_reported_when_the_recording_continues() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut sampler, _) = two_dates(folder.path());
+    let files = complete_files(store(folder.path(), disk()).folder()).expect("files");
+    let damaged = &files[1].path;
+    std::fs::write(damaged, "").expect("a writable file");
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("a start");
+    let notices = recorder.take_notices();
+    let [ArchiveNotice::Damaged(what)] = &notices[..] else { panic!("{notices:?}") };
+    assert!(what.contains(&damaged.display().to_string()) && what.ends_with("move the file away"), "{what}");
+    record(&mut recorder, &mut sampler, 2);
+    recorder.finish().expect("disk space");
+    assert_eq!(recorder.take_notices(), []);
 }
 
 #[test]
@@ -241,5 +289,6 @@ fn a_segment_that_is_deleted_before_its_conversion_is_reported() {
         matches!(&notices[..], [ArchiveNotice::NotConverted(_), ArchiveNotice::SegmentDeleted(path)] if *path == segments[0]),
         "{notices:?}"
     );
+    assert_eq!((recorder.summary().samples, recorder.summary().lost_samples), (4, 3));
     assert_eq!(times(&read(folder.path())), times(&sampler.samples[3..]));
 }

@@ -9,7 +9,7 @@ use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
 
 use super::folder::{complete_files, not_an_archive, span_from_footer};
-use super::read::{ArchivePosition, ArchiveReader};
+use super::read::{ArchivePosition, ArchiveReader, SkippedDamage};
 use super::segments::segments;
 use crate::blg::BlgReader;
 use crate::mark::Position;
@@ -23,8 +23,11 @@ const MAX_REFRESHES: u32 = 100;
 /// A sample can be both in a complete file and in the open segment from which the file was made. It is returned once:
 /// samples of segments that are not later than the last complete file are skipped. If a file disappears because it was
 /// merged or has expired, the folder is listed again, and reading continues after the last sample.
+///
+/// Damaged files are skipped and reported as problems. Damage within a file is an error, unless it is to be skipped too.
 pub struct MachineReader {
     folder: PathBuf,
+    skipped_damage: SkippedDamage,
     facts: LogFacts,
     files: Option<ArchiveReader>,
     paths: Vec<Arc<Path>>,
@@ -44,6 +47,8 @@ pub struct MachineReader {
     /// Bytes that were read before the folder was listed again.
     bytes_before_refresh: u64,
     problems: Problems,
+    /// The number of problems of the complete files that were added to `problems`.
+    reported: usize,
     refreshes: u32,
     filter: Option<CounterFilter>,
 }
@@ -90,6 +95,20 @@ enum PositionPart {
     OpenSegment(Arc<Path>, Mark),
     /// After the last sample.
     End,
+}
+
+/// Advice for damage that is not skipped.
+const MOVE_AWAY: &str = "move the file away to read the others ('tacho check' lists all damage)";
+
+/// The time of the last sample of the last file that is not damaged.
+fn end_of_files(paths: &[Arc<Path>]) -> Result<FileTime, LogError> {
+    for path in paths.iter().rev() {
+        match span_from_footer(path) {
+            Err(error) if error.is_corrupt() => {}
+            outcome => return Ok(outcome?.last),
+        }
+    }
+    Ok(FileTime(i64::MIN))
 }
 
 impl OpenSegment {
@@ -144,32 +163,45 @@ impl MachineReader {
     ///
     /// # Errors
     ///
-    /// When a folder or a file cannot be read, there are no samples, or the first or last file is damaged.
+    /// When a folder or a file cannot be read, there are no samples, or all files are damaged.
     pub fn open(folder: &Path) -> Result<Self, LogError> {
+        Self::open_with(folder, SkippedDamage::Files)
+    }
+
+    /// Like [`open`](Self::open), and skips this damage.
+    ///
+    /// # Errors
+    ///
+    /// See [`open`](Self::open).
+    pub fn open_with(folder: &Path, skipped_damage: SkippedDamage) -> Result<Self, LogError> {
         let mut problems = Problems::default();
         // Segments are opened first, because they can be converted to complete files at any moment.
         let segments = OpenSegment::open_all(folder, &mut problems)?;
         for _ in 0..MAX_REFRESHES {
-            match Self::open_files(folder) {
+            match Self::open_files(folder, skipped_damage) {
                 Err(error) if error.is_not_found() => {}
+                Err(error) if error.is_corrupt() => return Err(error.with_advice(MOVE_AWAY)),
                 Err(error) => return Err(error),
-                Ok(files) => return Self::from_parts(folder, files, segments, problems),
+                Ok(files) => return Self::from_parts(folder, skipped_damage, files, segments, problems),
             }
         }
         Err(LogError::io(std::io::ErrorKind::ResourceBusy.into()).at_path(folder))
     }
 
-    fn open_files(folder: &Path) -> Result<CompleteFiles, LogError> {
+    fn open_files(folder: &Path, skipped_damage: SkippedDamage) -> Result<CompleteFiles, LogError> {
         let files = complete_files(folder)?;
-        let Some(last) = files.last() else { return Ok(CompleteFiles::default()) };
-        let files_end = span_from_footer(&last.path)?.last;
+        if files.is_empty() {
+            return Ok(CompleteFiles::default());
+        }
         let paths: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
-        let shared = paths.iter().map(|path| Arc::from(path.as_path())).collect();
-        Ok(CompleteFiles { reader: Some(ArchiveReader::open(paths)?), paths: shared, end: files_end })
+        let shared: Vec<Arc<Path>> = paths.iter().map(|path| Arc::from(path.as_path())).collect();
+        let reader = ArchiveReader::open_with(paths, skipped_damage)?;
+        Ok(CompleteFiles { end: end_of_files(&shared)?, reader: Some(reader), paths: shared })
     }
 
     fn from_parts(
         folder: &Path,
+        skipped_damage: SkippedDamage,
         files: CompleteFiles,
         segments: Vec<OpenSegment>,
         problems: Problems,
@@ -185,6 +217,7 @@ impl MachineReader {
         let facts = LogFacts { format: Format::Archive, file_bytes, ..facts.clone() };
         Ok(Self {
             folder: folder.to_path_buf(),
+            skipped_damage,
             facts,
             segment: if files.is_none() { Some(0) } else { None },
             files,
@@ -197,6 +230,7 @@ impl MachineReader {
             next_log: 0,
             bytes_before_refresh: 0,
             problems,
+            reported: 0,
             refreshes: 0,
             filter: None,
         })
@@ -206,7 +240,7 @@ impl MachineReader {
     fn refresh(&mut self) -> Result<(), LogError> {
         let bytes_read = self.bytes_read();
         let next_log = self.files.as_ref().map_or(0, ArchiveReader::next_log).max(self.next_log);
-        let mut reopened = Self::open(&self.folder)?;
+        let mut reopened = Self::open_with(&self.folder, self.skipped_damage)?;
         self.bytes_before_refresh = bytes_read;
         self.next_log = next_log;
         if let Some(files) = &mut reopened.files {
@@ -217,6 +251,8 @@ impl MachineReader {
             // The log of the last sample can continue in the next file.
             files.set_next_log(next_log.saturating_sub(1));
         }
+        self.add_problems();
+        self.reported = 0;
         self.files = reopened.files;
         self.paths = reopened.paths;
         self.files_end = reopened.files_end;
@@ -249,7 +285,7 @@ impl MachineReader {
         if self.segment.is_none()
             && let Some(files) = &mut self.files
         {
-            if files.next(sample)? {
+            if files.next(sample).map_err(|error| error.with_advice(MOVE_AWAY))? {
                 return Ok(true);
             }
             self.next_log = self.next_log.max(files.next_log());
@@ -271,6 +307,17 @@ impl MachineReader {
         Ok(false)
     }
 
+    /// Adds the new problems of the complete files. After the folder is listed again, the same files are damaged.
+    fn add_problems(&mut self) {
+        let found = self.files.as_ref().map_or(&[][..], |files| files.problems().list());
+        for problem in found.get(self.reported..).unwrap_or_default() {
+            if !self.problems.list().contains(problem) {
+                self.problems.push(problem.clone());
+            }
+        }
+        self.reported = found.len();
+    }
+
     fn begin_segment(&mut self, index: usize) -> Result<(), LogError> {
         self.segment = Some(index);
         self.log_base = self.next_log;
@@ -285,7 +332,9 @@ impl LogReader for MachineReader {
 
     fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
         loop {
-            if !self.with_refreshes(|reader| reader.next_sample(sample))? {
+            let outcome = self.with_refreshes(|reader| reader.next_sample(sample));
+            self.add_problems();
+            if !outcome? {
                 return Ok(false);
             }
             if self.returned_until.is_none_or(|until| sample.at.utc > until) {

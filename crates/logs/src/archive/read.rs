@@ -7,6 +7,7 @@ use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tachograph_counters::Problem;
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::MAX_BIAS_MINUTES;
@@ -25,13 +26,27 @@ trait Stream: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Stream for T {}
 
+/// The damaged parts that a reader skips and reports as problems. Other damage is an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SkippedDamage {
+    /// All damage is an error.
+    #[default]
+    None,
+    /// Files that cannot be opened, because they are cut short, or their footer is damaged.
+    Files,
+    /// Such files, and damaged row groups of other files.
+    FilesAndRowGroups,
+}
+
 /// Reads the files of one machine in order of time.
 ///
-/// The checksum of everything that is read is verified, and a damaged part is an error. The reader keeps one row group
-/// in memory: usually at most a million values, and never more than four million.
+/// The checksum of everything that is read is verified. A damaged part is an error, unless it is
+/// [skipped](Self::skip_damage). The reader keeps one row group in memory: usually at most a million values, and never more
+/// than four million.
 pub struct ArchiveReader {
     facts: LogFacts,
     paths: Vec<PathBuf>,
+    skipped_damage: SkippedDamage,
     /// The open file; `file_index` is its index in `paths`.
     file: ArchiveFile<Box<dyn Stream>>,
     file_index: usize,
@@ -76,11 +91,38 @@ impl ArchiveReader {
     ///
     /// When the first file cannot be opened; see [`new`](Self::new).
     pub fn open(paths: Vec<PathBuf>) -> Result<Self, LogError> {
-        let first = paths.first().ok_or_else(|| LogError::not_a_log("the archive has no files"))?;
-        let file = open_file(first)?;
+        Self::open_with(paths, SkippedDamage::None)
+    }
+
+    /// Like [`open`](Self::open), but skips damage.
+    ///
+    /// # Errors
+    ///
+    /// When no file can be opened; the error is that of the first file.
+    pub(super) fn open_with(paths: Vec<PathBuf>, skipped_damage: SkippedDamage) -> Result<Self, LogError> {
         let length = |path: &PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let bytes = paths.iter().map(length).sum();
-        Self::from_first(file, paths, bytes)
+        let mut first_error = None;
+        let mut problems = Problems::default();
+        for (index, path) in paths.iter().enumerate() {
+            match open_file(path) {
+                Ok(file) => {
+                    let reader = Self::from_first(file, paths, bytes)?;
+                    return Ok(Self { file_index: index, skipped_damage, problems, ..reader });
+                }
+                Err(error) if error.is_corrupt() && skipped_damage >= SkippedDamage::Files => {
+                    problems.push(skipped_file(&error));
+                    first_error.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(first_error.unwrap_or_else(|| LogError::not_a_log("the archive has no files")))
+    }
+
+    /// Skips damage from now on.
+    pub fn skip_damage(&mut self, skipped: SkippedDamage) {
+        self.skipped_damage = skipped;
     }
 
     fn from_first(
@@ -100,6 +142,7 @@ impl ArchiveReader {
         Ok(Self {
             facts,
             paths,
+            skipped_damage: SkippedDamage::None,
             file,
             file_index: 0,
             row_group: 0,
@@ -135,13 +178,43 @@ impl ArchiveReader {
 
     /// Skips everything before the last row group.
     pub(super) fn seek_last_row_group(&mut self) -> Result<(), LogError> {
-        let last = self.paths.len().max(1) - 1;
-        if self.file_index != last {
-            self.change_file(last)?;
-        }
+        let files = self.paths.len().max(1);
+        self.enter_last_of(files)?;
         self.row_group = self.file.row_groups.len().saturating_sub(1);
         self.block = None;
         Ok(())
+    }
+
+    /// Opens the last intact file of the first `count` files. Returns false if all are damaged.
+    fn enter_last_of(&mut self, count: usize) -> Result<bool, LogError> {
+        for index in (0..count).rev() {
+            if self.enter_file(index)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Opens the file with this index, unless it is open. Returns false if it is damaged and skipped; the open file is then
+    /// unchanged.
+    fn enter_file(&mut self, index: usize) -> Result<bool, LogError> {
+        if self.file_index == index {
+            return Ok(true);
+        }
+        match self.change_file(index) {
+            Err(error) if error.is_corrupt() && self.skipped_damage >= SkippedDamage::Files => {
+                self.report(skipped_file(&error));
+                Ok(false)
+            }
+            outcome => outcome.map(|()| true),
+        }
+    }
+
+    /// Adds a problem, unless it is already in the list: a file can be opened several times.
+    fn report(&mut self, problem: Problem) {
+        if !self.problems.list().contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     /// Adds the path of the file that is being read to an error.
@@ -168,19 +241,39 @@ impl ArchiveReader {
 
     /// Reads and decodes the next row group. Returns false at the end.
     fn next_block(&mut self) -> Result<bool, LogError> {
-        while self.row_group >= self.file.row_groups.len() {
-            if self.file_index + 1 >= self.paths.len() {
-                return Ok(false);
+        loop {
+            while self.row_group >= self.file.row_groups.len() {
+                let later = self.file_index + 1..self.paths.len();
+                let mut is_entered = false;
+                for index in later {
+                    is_entered = self.enter_file(index)?;
+                    if is_entered {
+                        break;
+                    }
+                }
+                if !is_entered {
+                    return Ok(false);
+                }
             }
-            self.change_file(self.file_index + 1)?;
+            let index = self.row_group;
+            // A damaged row group is skipped by the next call.
+            self.row_group += 1;
+            let filter = self.filter.as_ref();
+            let block =
+                DecodedBlock::read(&mut self.file, index, &mut self.interner, self.block.take(), filter);
+            match block.map_err(|error| self.at_file(error)) {
+                Ok(block) => {
+                    self.block = Some(block);
+                    return Ok(true);
+                }
+                Err(error)
+                    if error.is_corrupt() && self.skipped_damage >= SkippedDamage::FilesAndRowGroups =>
+                {
+                    self.report(skipped_row_group(&error));
+                }
+                Err(error) => return Err(error),
+            }
         }
-        let index = self.row_group;
-        // A damaged row group is skipped by the next call.
-        self.row_group += 1;
-        let filter = self.filter.as_ref();
-        let block = DecodedBlock::read(&mut self.file, index, &mut self.interner, self.block.take(), filter);
-        self.block = Some(block.map_err(|error| self.at_file(error))?);
-        Ok(true)
     }
 }
 
@@ -211,6 +304,22 @@ fn can_reach(group: &RowGroupFacts, time: TimeArgument) -> bool {
     };
     let last = Moment { utc: group.last.saturating_add(margin), bias_minutes: group.first.bias_minutes };
     !is_before(last, time)
+}
+
+/// The problem of a file that is not read.
+fn skipped_file(error: &LogError) -> Problem {
+    let problem = error.problem();
+    let file = error.path().unwrap_or(Path::new("")).display();
+    let what = format!("{file}: the file is damaged ({}) and is not read; move it away", problem.what);
+    Problem { what: what.into(), ..problem }
+}
+
+/// The problem of a row group that is not read. The message of the error names it.
+fn skipped_row_group(error: &LogError) -> Problem {
+    let problem = error.problem();
+    let file = error.path().map_or_else(String::new, |path| format!("{}: ", path.display()));
+    let what = format!("{file}{}; the row group is not read", problem.what);
+    Problem { what: what.into(), ..problem }
 }
 
 fn open_file(path: &Path) -> Result<ArchiveFile<Box<dyn Stream>>, LogError> {
@@ -250,10 +359,8 @@ impl LogReader for ArchiveReader {
             let end = self.paths.get(middle).and_then(|path| end_by_name(path));
             let can_have = match end {
                 Some(end) => end >= earliest,
-                None => {
-                    self.change_file(middle)?;
-                    self.last_time() >= earliest
-                }
+                // Continues with the earlier files if this one is damaged.
+                None => !self.enter_file(middle)? || self.last_time() >= earliest,
             };
             if can_have {
                 high = middle;
@@ -261,26 +368,24 @@ impl LogReader for ArchiveReader {
                 low = middle + 1;
             }
         }
-        if self.file_index != low {
-            self.change_file(low)?;
+        // `begin` can be in a later file if it is a local time, or if this file is damaged.
+        let mut first = None;
+        for index in low..=last {
+            if self.enter_file(index)? {
+                first = self.file.row_groups.iter().position(|group| can_reach(group, begin));
+            }
+            if first.is_some() {
+                break;
+            }
         }
-        // `begin` can be in a later file if it is a local time.
-        let first = loop {
-            let groups = &self.file.row_groups;
-            if let Some(index) = groups.iter().position(|group| can_reach(group, begin)) {
-                break index;
-            }
-            if self.file_index == last {
-                break groups.len();
-            }
-            self.change_file(self.file_index + 1)?;
-        };
-        self.row_group = first;
-        let has_earlier = self.file.row_groups.get(first).is_some_and(|group| is_before(group.first, begin));
-        if !has_earlier && first > 0 {
+        let Some(first) = first else { return self.seek_last_row_group() };
+        (self.row_group, self.block) = (first, None);
+        if is_before(self.file.row_groups[first].first, begin) {
+            return Ok(());
+        }
+        if first > 0 {
             self.row_group = first - 1;
-        } else if !has_earlier && self.file_index > 0 {
-            self.change_file(self.file_index - 1)?;
+        } else if self.enter_last_of(self.file_index)? {
             self.row_group = self.file.row_groups.len().saturating_sub(1);
         }
         Ok(())

@@ -28,6 +28,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::table::Table;
 use crate::archive_scan::{ArchivePartition, FileQueue};
+use crate::damage::Damage;
 use crate::filters::Filters;
 use crate::inventory::{Inventory, SharedInventory};
 use crate::location::ArchiveLocation;
@@ -137,10 +138,13 @@ impl Reader {
         match source {
             Source::Archive(files) => {
                 let files = files.into_iter().map(ArchiveLocation::File).collect();
-                let queue = Arc::new(FileQueue::new(files));
+                let queue = Arc::new(FileQueue::new(files, Damage::default()));
                 ArchivePartition::new(schema, projection, queue, filters, read).execute(context)
             }
-            Source::Logs(logs) => LogPartition::new(schema, projection, logs, filters, read).execute(context),
+            Source::Logs(logs) => {
+                let damage = Damage::default();
+                LogPartition::new(schema, projection, logs, filters, read, damage).execute(context)
+            }
         }
     }
 }
@@ -159,7 +163,7 @@ async fn inventory(which: Inventory, sources: Vec<Source>, projection: Arc<[usiz
             Source::Logs(paths) => logs.push(paths),
         }
     }
-    let read = move || SharedInventory::new(archive_files, logs).batches();
+    let read = move || SharedInventory::new(archive_files, logs, Damage::default()).batches();
     let batches = tokio::task::spawn_blocking(read)
         .await
         .map_err(|error| DataFusionError::External(Box::new(error)))??;

@@ -1,6 +1,7 @@
 //! The program `tacho-sql`.
 
 use std::io::Read as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::process::{Command, Output, Stdio};
 
 use tachograph_counters::{RawValue, Status};
@@ -96,6 +97,85 @@ fn results_are_written_to_files() {
     assert_eq!(names.len(), 3, "{names:?}");
 }
 
+/// Devices and pipes are written, and the target of a symbolic link is replaced, not the link.
+#[test]
+fn results_are_written_through_pipes_and_links() {
+    let folder = folder_with_log();
+    let expected = prints(&folder, &[QUERY, "a.blg", "-f", "csv"]);
+    let pipe = folder.0.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    let reading = pipe.clone();
+    let reader = std::thread::spawn(move || std::fs::read_to_string(reading).expect("the pipe"));
+    prints(&folder, &[QUERY, "a.blg", "-f", "csv", "-y", "-o", "pipe"]);
+    assert!(std::fs::symlink_metadata(&pipe).expect("the pipe").file_type().is_fifo());
+    assert_eq!(reader.join().expect("no panic"), expected);
+    prints(&folder, &[QUERY, "a.blg", "-f", "parquet", "-o", "/dev/null"]);
+    std::fs::write(folder.0.join("target.csv"), "old").expect("written");
+    std::os::unix::fs::symlink("target.csv", folder.0.join("link.csv")).expect("a link");
+    prints(&folder, &[QUERY, "a.blg", "-y", "-o", "link.csv"]);
+    assert!(std::fs::symlink_metadata(folder.0.join("link.csv")).expect("the link").is_symlink());
+    assert_eq!(std::fs::read_to_string(folder.0.join("target.csv")).expect("the target"), expected);
+    let (message, _) = fails(&folder, &[QUERY, "a.blg", "-o", "none/out.csv"]);
+    assert_eq!(message, "tacho sql: none/out.csv: its folder does not exist; create it first");
+}
+
+/// A query reads what is intact, and reports the damage, as the other commands do.
+#[test]
+fn damage_is_reported() {
+    let folder = folder_with_log();
+    let whole = std::fs::read(folder.0.join("a.blg")).expect("a log");
+    std::fs::write(folder.0.join("cut.blg"), &whole[..whole.len() * 2 / 3]).expect("written");
+    for table in ["samples", "machines"] {
+        let ran = tacho_sql(&folder, &[&format!("SELECT count(*) AS n FROM {table}"), "cut.blg"]);
+        assert!(ran.status.success());
+        let notice = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(notice.starts_with("tacho sql: cut.blg: damaged: "), "{notice}");
+        assert!(notice.ends_with("; 'tacho check cut.blg' lists them\n"), "{notice}");
+        assert_eq!(notice.lines().count(), 1, "{notice}");
+    }
+}
+
+/// Files of an archive that cannot be opened are reported once and skipped.
+#[test]
+fn damaged_files_of_an_archive_are_skipped() {
+    let folder = TempFolder::new();
+    let samples = mixed("WEB1", 0, 60).samples;
+    samples.chunks(20).for_each(|part| write(&folder.0.join("archive"), part, 1000));
+    let files = crate::generated::files(&folder.0.join("archive"));
+    assert_eq!(files.len(), 3);
+    let query = r#"SELECT count(*) AS n FROM samples a JOIN machines m ON a.machine = m.machine"#;
+    let whole = std::fs::read(&files[1]).expect("a file");
+    std::fs::rename(&files[1], folder.0.join("moved")).expect("moved");
+    let expected = prints(&folder, &[query, "archive"]);
+    for damaged in [&whole[..0], &whole[..whole.len() - 1]] {
+        std::fs::write(&files[1], damaged).expect("written");
+        let ran = tacho_sql(&folder, &[query, "archive"]);
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
+        let notice = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(notice.lines().count(), 1, "{notice}");
+        let file = files[1].file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(notice.contains(&file) && notice.contains("is not read; move it away"), "{notice}");
+        assert!(ran.status.success());
+    }
+    files.iter().for_each(|file| std::fs::write(file, "").expect("written"));
+    let (message, status) = fails(&folder, &["SELECT count(*) FROM samples", "archive"]);
+    assert_eq!(status, 1);
+    assert!(message.ends_with("there is no intact file in this part of the archive"), "{message}");
+}
+
+#[test]
+fn a_low_limit_on_open_files_is_reported() {
+    let folder = folder_with_log();
+    let script = format!("ulimit -n 8; exec '{}' 'SELECT 1' a.blg", env!("CARGO_BIN_EXE_tacho-sql"));
+    let ran = Command::new("sh").args(["-c", &script]).current_dir(&folder.0).output().expect("sh runs");
+    let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{message}");
+    assert_eq!(
+        message,
+        "tacho sql: a query needs more open files than the limit of 8: raise it with 'ulimit -n 1024'\n"
+    );
+}
+
 #[test]
 fn errors_say_what_to_write() {
     let folder = folder_with_log();
@@ -128,9 +208,20 @@ fn errors_say_what_to_write() {
         "INSERT INTO samples SELECT * FROM samples",
         "COPY samples TO 'x.csv'",
     ] {
-        let (message, _) = message(changing);
-        assert!(!message.is_empty() && !folder.0.join("x.csv").exists(), "{changing}");
+        let (message, status) = message(changing);
+        assert_eq!(
+            (message.as_str(), status),
+            ("tacho sql: only statements that read are supported: SELECT, DESCRIBE, SHOW and EXPLAIN", 2),
+            "{changing}"
+        );
+        assert!(!folder.0.join("x.csv").exists(), "{changing}");
     }
+    let (two, status) = message("SELECT 1; SELECT 2");
+    assert_eq!(
+        (two.as_str(), status),
+        ("tacho sql: a query is a single statement: remove everything after the first ';'", 2)
+    );
+    assert_eq!(message(" ").0, "tacho sql: the query is empty");
     let (missing, status) = fails(&folder, &["SELECT 1", "none.blg"]);
     assert!(status == 1 && missing.starts_with("tacho sql: none.blg: No such file"), "{missing}");
     std::fs::write(folder.0.join("x.txt"), "hello").expect("written");
@@ -239,17 +330,25 @@ fn a_closed_pipe_ends_the_query_without_a_message() {
     assert_eq!((String::from_utf8_lossy(&ran.stderr).as_ref(), ran.status.code()), ("", Some(0)));
 }
 
-/// Ctrl-C ends a long query and removes its temporary files.
+/// Ctrl-C, SIGTERM and SIGHUP end a long query and remove its temporary files and its unfinished output.
 #[test]
-fn an_interrupt_ends_the_query() {
+fn a_signal_ends_the_query() {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        ends_at_signal(signal, status);
+    }
+}
+
+fn ends_at_signal(signal: &str, expected: i32) {
     let folder = TempFolder::new();
     write(&folder.0.join("archive"), &recording(1, 100), 50_000);
     let temp = folder.0.join("temp");
     std::fs::create_dir(&temp).expect("a folder");
     let query = "SELECT count(*) FROM samples a, samples b, samples c WHERE a.num + b.num + c.num = 12345";
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tacho-sql"))
+    // The tests can run with ignored signals, which a child inherits.
+    let mut child = Command::new("env")
+        .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_tacho-sql")])
         .current_dir(&folder.0)
-        .args([query, "archive", "--temp-folder", "temp"])
+        .args([query, "archive", "--temp-folder", "temp", "-o", "temp/out.csv"])
         .stderr(Stdio::piped())
         .spawn()
         .expect("tacho-sql runs");
@@ -260,14 +359,15 @@ fn an_interrupt_ends_the_query() {
         let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).map(str::trim);
         mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask & 2 != 0)
     };
-    while !handles() {
+    // Also wait until the unfinished output exists.
+    while !handles() || std::fs::read_dir(&temp).expect("a folder").count() == 0 {
         assert!(child.try_wait().expect("its status").is_none(), "the query ended before the signal");
         std::thread::yield_now();
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
     assert!(killed.success());
     let status = child.wait().expect("wait for tacho-sql");
-    assert_eq!(status.code(), Some(130));
+    assert_eq!(status.code(), Some(expected));
     assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0);
 }
 

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::sample::Sample;
 use tachograph_flow::archive::{ArchiveLock, ArchiveStore};
 use tachograph_flow::live::Stop;
@@ -22,7 +21,7 @@ use super::output_format::is_standard_output;
 use super::relog::{notify_written, run_pipeline};
 use super::{no_sample, notify_problems, notify_unmatched};
 use crate::arguments::{ArchiveArguments, ArchiveCommand};
-use crate::failure::{Failure, notify};
+use crate::failure::{Failure, cannot, notify};
 use crate::signals;
 
 pub(crate) fn run(arguments: &ArchiveArguments) -> Result<ExitCode, Failure> {
@@ -35,7 +34,7 @@ pub(crate) fn run(arguments: &ArchiveArguments) -> Result<ExitCode, Failure> {
 pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> Result<ExitCode, Failure> {
     check_folder(folder, is_appended)?;
     let stop = Stop::default();
-    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
+    signals::stop_on_signals(&stop)?;
     query.selection = query.selection.clone().with_identities();
     let mut writer: Option<ArchiveWriter> = None;
     let (mut samples, mut reports) = (0, Vec::new());
@@ -61,9 +60,9 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
             // Dropping the writer removes the unfinished files.
             Err(FlowError::Stopped) => {
                 notify(format_args!("{}: stopped: nothing was written", folder.display()));
-                return Ok(ExitCode::from(130));
+                return Ok(signals::stopped_status());
             }
-            written => written.map_err(|error| Failure::of_output(error, folder))?,
+            written => written.map_err(|error| write_failure(error, folder))?,
         };
         reports.extend(machine_reports);
     }
@@ -72,9 +71,22 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
     let Some(mut writer) = writer.filter(|_| samples > 0) else { return Err(no_sample(query)) };
     // Held until the files have their final names.
     let _locks = lock_machines(&writer)?;
-    writer.finish().map_err(|error| Failure::of_output(error.into(), folder))?;
+    writer.finish().map_err(|error| write_failure(error.into(), folder))?;
     notify_written(query, folder, samples);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The failure of a conversion. If an unfinished file of the archive cannot be written, names the archive instead: the name of
+/// that file begins with a dot and is temporary.
+fn write_failure(error: FlowError, folder: &Path) -> Failure {
+    if let FlowError::Log(log) = &error
+        && let (Some(path), Some(io)) = (log.path(), log.io_error())
+        && path.starts_with(folder)
+        && path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    {
+        return cannot("write", folder, io);
+    }
+    Failure::of_output(error, folder)
 }
 
 /// Locks the folders of the machines whose files will be added, because the samples of open segments must remain later

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
 }
 
 fn check(file: &Path, arguments: &CheckArguments) -> Result<bool, Failure> {
-    let reading = arguments.reading.options();
+    let reading = ReadOptions { skips_damaged_row_groups: true, ..arguments.reading.options() };
     let log = ScannedLog::read(file, &reading)?;
     let scan = &log.scan;
     super::guessed_encoding_messages(&log.reports).for_each(notify);

@@ -73,7 +73,7 @@ pub(crate) fn write(
     let samples = match run_pipeline(pipeline, &mut sink) {
         Err(FlowError::Stopped) => {
             notify(format_args!("{}: stopped: {}", output.display(), sink.state()));
-            return Ok(ExitCode::from(130));
+            return Ok(signals::stopped_status());
         }
         written => written.map_err(|error| failure(error, output, &name))?,
     };

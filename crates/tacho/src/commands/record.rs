@@ -94,6 +94,8 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         notify(summary::line(recorder.summary(), counts, recorder.dropped(), end));
     }
     match outcome {
+        // All samples were dropped.
+        Ok(()) if !has_begun && recorder.dropped() > 0 => Ok(ExitCode::FAILURE),
         Ok(()) => Ok(ExitCode::SUCCESS),
         // Nothing was written: the log cannot store these counters, or cannot be written.
         Err(error) if !has_begun => Err(start_failure(error)),
@@ -275,9 +277,10 @@ fn start_failure(error: FlowError) -> Failure {
         ErrorKind::IsADirectory => Failure::usage(named(
             ": this is a folder, not a file; -f archive records into the folder of an archive",
         )),
-        ErrorKind::NotADirectory => {
-            Failure::usage(named(": this is a file; an archive is a folder: use another name"))
-        }
+        ErrorKind::NotADirectory => match file.ancestors().skip(1).find(|folder| folder.is_file()) {
+            Some(folder) => Failure::usage(format!("{}: this is a file, not a folder", folder.display())),
+            None => Failure::usage(named(": this is a file; an archive is a folder: use another name")),
+        },
         ErrorKind::NotFound => cannot_create(file),
         _ => Failure::of_writing(error),
     }

@@ -1,13 +1,13 @@
 //! Archives: converted logs have the same statistics and the same samples, and SQL computes the same averages.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use tachograph_counters::CounterType;
 
 use crate::corpus::corpus;
 use crate::log_fixture::{LogFixture, TICKS, counter, mixed, one, raw};
-use crate::run::{Folder, row};
+use crate::run::{Folder, Outcome, row};
 use crate::segments::Simulation;
 
 /// Converts logs to an archive, and asserts that it has the same statistics and samples.
@@ -199,12 +199,93 @@ fn damage_is_reported_with_its_place() {
     let mut bytes = std::fs::read(&file).expect("a file");
     bytes[20] ^= 4;
     std::fs::write(&file, bytes).expect("a writable file");
-    for command in ["check", "stats"] {
-        let ran = folder.run([command, "A"]);
-        assert_eq!(ran.status, 1, "{}", ran.stdout);
-        assert!(ran.stderr.contains("090000-090019.parquet: damaged at offset"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("row group 0, column 'set': the checksum is wrong"), "{}", ran.stderr);
+    let ran = folder.run(["stats", "A"]);
+    assert_eq!(ran.status, 1, "{}", ran.stdout);
+    assert!(ran.stderr.contains("090000-090019.parquet: damaged at offset"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("row group 0, column 'set': the checksum is wrong"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("move the file away to read the others"), "{}", ran.stderr);
+    let checked = folder.run(["check", "A"]);
+    assert_eq!(checked.status, 1, "{}", checked.stderr);
+    assert!(
+        checked.stdout.contains("090000-090019.parquet: row group 0, column 'set'"),
+        "{}",
+        checked.stdout
+    );
+}
+
+/// Each damaged file is reported, and all commands read the others.
+#[test]
+fn the_intact_files_of_an_archive_are_read() {
+    let folder = Folder::new();
+    for (index, name) in ["1.blg", "2.blg", "3.blg", "4.blg"].into_iter().enumerate() {
+        mixed("WEB1", 100 * index as i64, 20).write(&folder.path(name));
+        folder.relog([name, "-f", "archive", "-a", "-o", "A"]);
     }
+    let mut files = files(&folder.path("A"));
+    files.sort();
+    assert_eq!(files.len(), 4);
+    std::fs::write(&files[1], "").expect("a writable file");
+    let mut bytes = std::fs::read(&files[2]).expect("a file");
+    bytes[20] ^= 4;
+    std::fs::write(&files[2], &bytes).expect("a writable file");
+    // 'check' lists the problems of all files, and saves the intact samples.
+    let checked = folder.run(["check", "A", "--salvage", "saved.blg"]);
+    assert_eq!(checked.status, 1, "{}", checked.stderr);
+    for file in &files[1..3] {
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(checked.stdout.contains(&name), "{}", checked.stdout);
+    }
+    assert!(checked.stdout.contains("A: 2 problems; intact: 40 samples"), "{}", checked.stdout);
+    folder.relog(["1.blg", "4.blg", "-o", "expected.blg"]);
+    assert_eq!(folder.stats(&["saved.blg"]), folder.stats(&["expected.blg"]));
+    // The file is cut short, too, so that it cannot be opened.
+    std::fs::write(&files[2], &bytes[..bytes.len() - 1]).expect("a writable file");
+    let stats = folder.run(["stats", "A", "-f", "json"]);
+    assert_eq!(stats.status, 0, "{}", stats.stderr);
+    assert_eq!(stats.stderr.lines().count(), 1, "{}", stats.stderr);
+    assert!(stats.stderr.contains(": damaged: 2 problems, the first at offset 0x0: "), "{}", stats.stderr);
+    assert!(stats.stderr.contains("is not read; move it away"), "{}", stats.stderr);
+    assert_eq!(stats.stdout, folder.run(["stats", "-f", "json", "expected.blg"]).stdout);
+    let relogged = folder.run(["relog", "A", "-o", "again.blg"]);
+    assert_eq!(relogged.status, 0, "{}", relogged.stderr);
+    assert_eq!(folder.stats(&["again.blg"]), folder.stats(&["expected.blg"]));
+}
+
+#[test]
+fn a_signal_ends_a_conversion_without_a_file() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 200_000).write(&folder.path("1.blg"));
+    for (signal, status) in [("-TERM", 143), ("-HUP", 129)] {
+        let mut child = folder
+            .command_with_default_signals(["relog", "1.blg", "-f", "archive", "-o", "A"])
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start command");
+        // Wait until the command handles signals: SIGHUP, SIGINT and SIGTERM.
+        const HANDLED: u64 = 1 | 1 << 1 | 1 << 14;
+        let handled = || {
+            let text = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+            let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).map(str::trim);
+            mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or_default()
+        };
+        while handled() & HANDLED != HANDLED {
+            std::thread::yield_now();
+        }
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        assert_eq!(child.wait().expect("an end").code(), Some(status));
+        assert!(!folder.path("A").exists() || files(&folder.path("A")).is_empty());
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_archive() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20_000).write(&folder.path("1.blg"));
+    let relog = format!("'{}' relog 1.blg -f archive -o disk/A", env!("CARGO_BIN_EXE_tacho"));
+    let Some(output) = folder.on_full_disk("32k", &relog) else { return };
+    let ran = Outcome::from(output);
+    ran.fails_with(1, "disk/A: cannot write: No space left on device");
 }
 
 #[test]

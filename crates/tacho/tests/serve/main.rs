@@ -187,6 +187,20 @@ fn unavailable_counters_and_logs_are_reported() {
 }
 
 #[test]
+fn the_damage_of_a_log_is_reported_at_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("cut.blg");
+    let recorded = run(&["record", r"\Memory\*", "-si", "0.05", "-sc", "4", "-o", text(&log)]);
+    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+    let whole = std::fs::read(&log).expect("a log");
+    std::fs::write(&log, &whole[..whole.len() - 100]).expect("a file");
+    let (_server, notices) = Server::start_with_notices(&[text(&log)], 1);
+    let stats = String::from_utf8(run(&["stats", text(&log)]).stderr).expect("UTF-8");
+    assert_eq!(notices[0], stats.trim_end(), "as in tacho stats");
+    assert!(notices[0].contains("cut.blg: damaged: "), "{notices:?}");
+}
+
+#[test]
 fn a_low_limit_of_open_files_is_sufficient() {
     let mut command = Command::new("sh");
     let tacho = env!("CARGO_BIN_EXE_tacho");

@@ -17,6 +17,7 @@ use tachograph_flow::FlowError;
 use tachograph_logs::{Budget, ReadOptions};
 use tachograph_monitor::{
     Board as _, Catalogue as _, CounterEntry, LogBoard, LogCatalogue, LogProgress, Reduced, Span,
+    damage_notice,
 };
 use tokio::sync::Notify;
 
@@ -255,6 +256,7 @@ impl Log {
                     reading.files.iter().map(|(_, path)| Stamp::read(path)).collect();
                 let mut on_progress = |progress: LogProgress| reading.set_progress(progress);
                 LogBoard::open_with(reading.paths(), reading.reading(), &mut on_progress)
+                    .inspect(|board| reading.report_damage(board, notices.as_ref()))
                     .map_err(|error| reading.report_unreadable(&error, notices.as_ref()))
             });
             match opened.await {
@@ -271,6 +273,13 @@ impl Log {
     /// Records the facts about the log that was read.
     pub(super) fn set_ready(&self, board: &LogBoard) {
         *self.state.lock().ignore_poison() = LogState::Ready(Arc::new(LogSummary::from_board(board)));
+    }
+
+    /// Reports the damage of a log that the command line names to `notices`. Clients see it on the page of the log.
+    fn report_damage(&self, board: &LogBoard, notices: Option<&LineLog>) {
+        if let (Origin::Named, Some(notices)) = (&self.origin, notices) {
+            board.reports().iter().filter_map(damage_notice).for_each(|notice| notices(&notice));
+        }
     }
 
     /// Reports to `notices` that the log cannot be read, unless it is closed; returns the error for clients.

@@ -37,6 +37,7 @@ pub(super) struct Worker {
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
+    lost_samples: u64,
     /// The last sample that was converted.
     last_sample: Option<LastSample>,
     /// The last notice of the previous thread, which is not repeated.
@@ -45,14 +46,22 @@ pub(super) struct Worker {
 
 /// Complete segments that are not converted yet, in order. A segment is removed from the list after its conversion.
 #[derive(Default)]
-struct Segments(Mutex<VecDeque<PathBuf>>);
+struct Segments(Mutex<VecDeque<Complete>>);
+
+/// A complete segment.
+#[derive(Clone)]
+struct Complete {
+    path: PathBuf,
+    /// The number of samples that this recorder has written into it; 0 for a segment of an earlier recorder.
+    samples: u64,
+}
 
 impl Segments {
-    fn push(&self, segment: PathBuf) {
+    fn push(&self, segment: Complete) {
         self.0.lock().ignore_poison().push_back(segment);
     }
 
-    fn first(&self) -> Option<PathBuf> {
+    fn first(&self) -> Option<Complete> {
         self.0.lock().ignore_poison().front().cloned()
     }
 
@@ -71,6 +80,8 @@ struct Outcome {
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
+    /// The number of samples of segments that were deleted or damaged.
+    lost_samples: u64,
     /// The last sample that was converted.
     last_sample: Option<LastSample>,
 }
@@ -86,14 +97,16 @@ impl Worker {
             unmergeable: Vec::new(),
             files: 0,
             bytes: 0,
+            lost_samples: 0,
             last_sample: None,
             last_notice: None,
         }
     }
 
-    /// Adds a segment. The running thread converts it or, if that thread is about to end, the next thread.
-    pub(super) fn push(&mut self, segment: PathBuf) {
-        self.segments.push(segment);
+    /// Adds a segment with this number of samples; 0 if it is unknown. The running thread converts it or, if that thread is
+    /// about to end, the next thread.
+    pub(super) fn push(&mut self, path: PathBuf, samples: u64) {
+        self.segments.push(Complete { path, samples });
     }
 
     /// Whether no thread has been started since the last one was joined.
@@ -114,6 +127,11 @@ impl Worker {
     /// The total size in bytes of the complete files when they were created.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Number of samples of segments that were deleted or damaged before they were converted.
+    pub(super) fn lost_samples(&self) -> u64 {
+        self.lost_samples
     }
 
     /// Abandons a merge in progress. The thread ends after it has converted the segments.
@@ -185,6 +203,7 @@ impl Worker {
     fn add_outcome(&mut self, outcome: Outcome) -> Vec<ArchiveNotice> {
         self.files += outcome.files;
         self.bytes += outcome.bytes;
+        self.lost_samples += outcome.lost_samples;
         self.last_sample = outcome.last_sample;
         let mut notices = outcome.notices;
         let last = notices.last().cloned();
@@ -205,13 +224,16 @@ pub(super) fn not_converted(segment: &Path, error: &FlowError) -> ArchiveNotice 
 /// Converts segments in order, up to the first one that fails.
 fn convert(store: &ArchiveStore, segments: &Segments, outcome: &mut Outcome) {
     while let Some(segment) = segments.first().filter(|_| !outcome.has_failed) {
+        let Complete { path: segment, samples } = segment;
         match store.convert(&segment, &mut outcome.last_sample) {
             Ok(converted) => {
+                outcome.lost_samples += samples.saturating_sub(converted.samples);
                 outcome.files += converted.files.len() as u64;
                 outcome.bytes += converted.bytes;
                 outcome.notices.extend(converted.problems.into_iter().map(ArchiveNotice::Damaged));
             }
             Err(FlowError::Log(error)) if error.is_not_found() && !segment.exists() => {
+                outcome.lost_samples += samples;
                 outcome.notices.push(ArchiveNotice::SegmentDeleted(segment));
             }
             Err(error) => {

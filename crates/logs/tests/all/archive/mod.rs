@@ -6,3 +6,4 @@ mod laws;
 mod listing;
 mod ranges;
 mod selected;
+mod skipped_damage;

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::civil::FileTime;
 use tachograph_flow::FlowError;
 use tachograph_flow::archive::{ArchiveStore, Merged};
@@ -22,7 +21,7 @@ use crate::table::counted;
 
 pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
     let stop = Stop::default();
-    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
+    signals::stop_on_signals(&stop)?;
     // An absolute path, because the parent of a machine's folder is needed.
     let folder = std::fs::canonicalize(&arguments.folder)
         .map_err(|error| crate::failure::cannot("read", &arguments.folder, &error))?;
@@ -40,7 +39,7 @@ pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
             Ok(count) => merged += count,
             Err(FlowError::Stopped) => {
                 notify("stopped: the files of the day that was being merged are unchanged");
-                return Ok(ExitCode::from(130));
+                return Ok(signals::stopped_status());
             }
             Err(error) => return Err(failure(error)),
         }

@@ -21,6 +21,10 @@ pub(super) enum End {
 ///
 /// `dropped` is the number of samples that were dropped because the recording was paused or the clock was set back.
 pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, end: End) -> String {
+    if summary.samples == 0 && dropped > 0 {
+        let dropped = counted(dropped, "sample was", "samples were");
+        return format!("nothing was recorded: {dropped} dropped (recording paused, or clock set back)");
+    }
     if summary.samples == 0 {
         return "stopped before the first sample: nothing was recorded".to_owned();
     }
@@ -66,6 +70,11 @@ pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, en
             line += &counted(count, one, many);
         }
     };
+    push_count(
+        summary.lost_samples,
+        "sample is not in the archive (its segment was deleted, renamed or damaged)",
+        "samples are not in the archive (their segments were deleted, renamed or damaged)",
+    );
     push_count(
         dropped,
         "sample was dropped (recording paused, or clock set back)",

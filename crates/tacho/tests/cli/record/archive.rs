@@ -275,3 +275,16 @@ fn a_full_disk_pauses_the_recording() {
     assert!(ran.stderr.contains(" dropped (recording paused, or clock set back)"), "{}", ran.stderr);
     assert!(!times(&folder, "disk/A").is_empty());
 }
+
+#[test]
+fn a_recording_whose_samples_were_all_dropped_fails() {
+    let folder = Folder::new();
+    let ran = folder.run([&fast(&["-sc", "2"])[..], &["--min-free=999999GB"]].concat());
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("recording is paused: "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("nothing was recorded: 2 samples were dropped (recording paused"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -113,3 +113,10 @@ fn a_folder_without_permission_is_reported() {
         .run(arguments(&["-o", "locked/a.blg"]))
         .fails_with(1, "locked/a.blg: cannot write: Permission denied");
 }
+
+#[test]
+fn a_file_is_not_a_folder_for_a_log() {
+    let folder = Folder::new();
+    folder.write("file", "");
+    folder.run(arguments(&["-o", "file/x.blg"])).fails_with(2, "file: this is a file, not a folder");
+}
