@@ -128,12 +128,7 @@ impl<L: LogFiles> Recorder<L> {
         }
     }
 
-    fn release(
-        &mut self,
-        change: LogChange,
-        state: State<L::File>,
-        next: NextLog,
-    ) -> Result<(), FlowError> {
+    fn release(&mut self, change: LogChange, state: State<L::File>, next: NextLog) -> Result<(), FlowError> {
         match std::mem::replace(&mut self.state, State::Ended) {
             // Completing a truncated file would write after a hole.
             State::Writing(segment) if change != LogChange::Truncated => self.close(segment, state)?,

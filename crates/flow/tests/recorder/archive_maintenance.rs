@@ -216,7 +216,8 @@ fn an_open_segment_that_is_deleted_is_reported() {
     let [segment] = &segments[..] else { panic!("{segments:?}") };
     std::fs::remove_file(segment).expect("a file");
     record(&mut recorder, &mut sampler, 1);
-    let moved = MovedLog { path: segment.clone(), samples: 2, change: LogChange::Deleted, next: NextLog::SameName };
+    let moved =
+        MovedLog { path: segment.clone(), samples: 2, change: LogChange::Deleted, next: NextLog::SameName };
     let notices = recorder.take_notices();
     assert_eq!(notices, [ArchiveNotice::SegmentMoved(moved)]);
     assert!(notices[0].to_string().contains("deleted the open segment with 2 samples"), "{}", notices[0]);

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::record::{AtMax, Existing, LogChange, MovedLog, NextLog, RecordOptions, Recorder, Suffix};
+use tachograph_flow::record::{
+    AtMax, Existing, LogChange, MovedLog, NextLog, RecordOptions, Recorder, Suffix,
+};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_logs::Format;
 use tempfile::TempDir;
@@ -195,7 +197,9 @@ fn another_file_with_the_old_name_is_kept() {
         // The message does not promise a new log.
         let moved = moved.lock().expect("no panic");
         assert!(
-            moved[0].to_string().ends_with(": was renamed with 4 samples of this recording; another file now has its name"),
+            moved[0]
+                .to_string()
+                .ends_with(": was renamed with 4 samples of this recording; another file now has its name"),
             "{}",
             moved[0]
         );
@@ -271,7 +275,11 @@ fn a_log_that_is_deleted_after_its_last_sample_is_reported() {
         fs::remove_file(folder.path().join(name)).expect("the log");
         recorder.finish().expect("nothing to write");
         let moved = moved.lock().expect("no panic");
-        assert!(moved[0].to_string().ends_with(": was deleted with 3 samples of this recording"), "{}", moved[0]);
+        assert!(
+            moved[0].to_string().ends_with(": was deleted with 3 samples of this recording"),
+            "{}",
+            moved[0]
+        );
         assert_eq!((moved.len(), recorder.summary().deleted_files), (1, 1));
         assert!(!folder.path().join(name).exists());
     }
@@ -296,7 +304,8 @@ fn a_log_that_is_truncated_is_reported_and_started_again() {
         truncate().expect("an empty file");
         recorder.finish().expect("nothing to write");
         assert_eq!(fs::read(&log).expect("the log"), b"", "{name}");
-        let moved: Vec<_> = moved.lock().expect("no panic").iter().map(|log| (log.change, log.samples, log.next)).collect();
+        let moved: Vec<_> =
+            moved.lock().expect("no panic").iter().map(|log| (log.change, log.samples, log.next)).collect();
         let expected =
             [(LogChange::Truncated, 4, NextLog::SameName), (LogChange::Truncated, 5, NextLog::None)];
         assert_eq!(moved, expected, "{name}");
@@ -318,7 +327,10 @@ fn a_log_that_is_truncated_in_part_ends_the_recording() {
         })
         .expect_err("a truncated log")
         .to_string();
-        assert!(error.contains("another program truncated it from ") && error.contains(" to 100 bytes"), "{error}");
+        assert!(
+            error.contains("another program truncated it from ") && error.contains(" to 100 bytes"),
+            "{error}"
+        );
         assert_eq!(fs::metadata(&log).expect("the log").len(), 100);
     }
 }

@@ -68,7 +68,8 @@ impl Sqlite {
 
     /// Aborts queries that execute far more instructions than the rows in the file can need.
     fn bound_instructions(&mut self) -> Result<(), LogError> {
-        let bytes = self.bytes() + std::fs::metadata(self.beside("-wal")).map_or(0, |metadata| metadata.len());
+        let bytes =
+            self.bytes() + std::fs::metadata(self.beside("-wal")).map_or(0, |metadata| metadata.len());
         let mut checks =
             10 + bytes.saturating_mul(INSTRUCTIONS_PER_BYTE) / u64::from(CHECKED_INSTRUCTIONS.unsigned_abs());
         let is_exceeded = move || {
@@ -83,12 +84,7 @@ impl Sqlite {
     pub(super) fn create(path: &Path, log: &str) -> Result<Self, LogError> {
         let failed = |error| LogError::io(error).at_path(path);
         let mut options = std::fs::OpenOptions::new();
-        options
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(failed)?;
+        options.read(true).append(true).create(true).open(path).map_err(failed)?;
         // SQLite follows links, too.
         let path = &path.canonicalize().map_err(failed)?;
         let lock = LogLock::new(path, log).map_err(LogError::io)?;

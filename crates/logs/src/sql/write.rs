@@ -445,7 +445,8 @@ impl LogWriter for SqlLogWriter {
         let (old, values) = (guid.clone(), [name.clone(), self.guid.clone()]);
         self.begin()?;
         delete_log(&mut *self.database, old)?;
-        self.database.execute("UPDATE DisplayToID SET RunID = 0, DisplayString = ? WHERE GUID = ?", &values)?;
+        self.database
+            .execute("UPDATE DisplayToID SET RunID = 0, DisplayString = ? WHERE GUID = ?", &values)?;
         self.commit()?;
         self.replaced = None;
         Ok(())

@@ -265,7 +265,8 @@ fn a_deleted_or_replaced_database_is_reported_and_created_again() {
             ran.stderr
         );
         assert!(
-            messages[1].starts_with("tacho: SQL:x.db!web: 2 files (1 kept, 1 deleted during the recording), "),
+            messages[1]
+                .starts_with("tacho: SQL:x.db!web: 2 files (1 kept, 1 deleted during the recording), "),
             "{}",
             ran.stderr
         );

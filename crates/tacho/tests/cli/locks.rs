@@ -55,8 +55,9 @@ fn assert_is_locked(folder: &Folder, name: &str, mut child: Child) -> Outcome {
     let before = folder.bytes(name);
     for arguments in commands(name) {
         let ran = folder.run(&arguments);
-        let busy =
-            format!("tacho: {name}: another recorder is writing it; use another name, or stop that recorder\n");
+        let busy = format!(
+            "tacho: {name}: another recorder is writing it; use another name, or stop that recorder\n"
+        );
         // `check` has already printed its result, and `cpi` can report missing counters before.
         assert!(ran.status == 2 && ran.stderr.ends_with(&busy), "{arguments:?}: {ran:?}");
     }

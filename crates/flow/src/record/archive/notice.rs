@@ -128,7 +128,8 @@ impl fmt::Display for ArchiveNotice {
                     "{}: another program {what} the open segment with {samples}, which are not in the archive{}",
                     path.display(),
                     match next {
-                        NextLog::SameName | NextLog::NameInUse => "; the recording continues with a new segment",
+                        NextLog::SameName | NextLog::NameInUse =>
+                            "; the recording continues with a new segment",
                         NextLog::None => "",
                     }
                 )

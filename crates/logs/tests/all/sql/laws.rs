@@ -157,7 +157,9 @@ fn a_writer_stops_when_another_one_replaces_its_log() {
     writer.write(&plain(0)).and_then(|()| writer.flush()).expect("committed");
     // A program that ignores the lock.
     let other = rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
-    other.execute_batch("UPDATE DisplayToID SET GUID = 'another' WHERE DisplayString = 'log'").expect("replaced");
+    other
+        .execute_batch("UPDATE DisplayToID SET GUID = 'another' WHERE DisplayString = 'log'")
+        .expect("replaced");
     let written = writer.write(&plain(1)).and_then(|()| writer.flush());
     let error = written.expect_err("the log is another one").to_string();
     assert!(error.contains("another program has deleted or replaced the log"), "{error}");
@@ -197,7 +199,8 @@ fn a_database_that_another_program_has_locked_is_not_called_a_log_that_is_writte
     write(&name_in(&folder, "a.db", "log"), &[plain(0)]);
     let other = rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
     other.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
-    let error = open_writer(&name_in(&folder, "a.db", "two"), SqlStart::New).err().expect("a locked database");
+    let error =
+        open_writer(&name_in(&folder, "a.db", "two"), SqlStart::New).err().expect("a locked database");
     assert!(error.to_string().contains("another program has locked the database"), "{error}");
     assert!(!error.io_error().is_some_and(tachograph_logs::output_file::is_locked), "{error:?}");
 }
@@ -218,7 +221,9 @@ fn a_log_is_replaced_when_the_new_one_is_complete() {
     };
     let connection = || rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
     let count = |table: &str| -> i64 {
-        connection().query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0)).expect("a count")
+        connection()
+            .query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0))
+            .expect("a count")
     };
     // The incomplete log is removed.
     drop(begin());
@@ -226,7 +231,9 @@ fn a_log_is_replaced_when_the_new_one_is_complete() {
     assert_equal(&read(&name), &expected(&[plain(0)]));
     // As after a writer was killed.
     connection()
-        .execute_batch("INSERT INTO DisplayToID (GUID, RunID, DisplayString) VALUES ('killed', -1, 'log (incomplete)')")
+        .execute_batch(
+            "INSERT INTO DisplayToID (GUID, RunID, DisplayString) VALUES ('killed', -1, 'log (incomplete)')",
+        )
         .expect("a log");
     let mut writer = begin();
     writer.finish().expect("committed");
