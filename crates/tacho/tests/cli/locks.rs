@@ -117,7 +117,7 @@ fn the_output_of_query_is_not_overwritten_or_replaced() {
 #[test]
 fn the_output_of_cpi_is_not_overwritten_or_replaced() {
     let folder = folder();
-    let child = start(&folder, &["cpi", "-i", "0.02", "-f", "csv", "-o", "a.csv"]);
+    let child = start(&folder, &["cpi", "-t", "0.02", "-f", "csv", "-o", "a.csv"]);
     assert_is_locked(&folder, "a.csv", child);
     let text = folder.text("a.csv");
     assert!(text.ends_with('\n') && !text.contains('\0'), "{text}");
