@@ -33,7 +33,7 @@ pub use client::{
 };
 pub use client_trust::ClientTrust;
 pub use fingerprint::Fingerprint;
-pub use machines::{DEFAULT_PORT, Machine, Machines, MachinesError};
+pub use machines::{DEFAULT_PORT, Machine, Machines, MachinesError, check_name, split_address};
 pub use secret_file::{SecretFileError, describe_pem_error, read_secret_file};
 pub use token::Token;
 pub use wire::MessageError;

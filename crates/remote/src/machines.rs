@@ -13,7 +13,7 @@ use tachograph_perflib::{Connector, ErrorCode, Failure, IgnorePoison, Registry};
 use crate::client::{ClientIdentity, HttpTransport, RemoteMachine, Trust};
 use crate::token::Token;
 
-pub use config::MachinesError;
+pub use config::{MachinesError, check_name};
 
 /// A machine of `machines.toml`.
 #[derive(Clone, Debug)]
@@ -198,8 +198,9 @@ impl Connector for Machines {
     }
 }
 
-/// Splits an address `HOST[:PORT]`. An IPv6 address with a port must be in brackets.
-fn split_address(address: &str) -> Option<(String, u16)> {
+/// Splits an address `HOST[:PORT]`. An IPv6 address with a port must be in brackets. Returns `None` if the address has no
+/// host, or if its port is not a number from 1 to 65535.
+pub fn split_address(address: &str) -> Option<(String, u16)> {
     let (host, port) = match address.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']')?;

@@ -24,6 +24,8 @@ enum Reason {
     Folder,
     /// Other users can read or write the file.
     Exposed,
+    /// Other users can read or write the device or pipe.
+    ExposedDevice,
     TooLong,
 }
 
@@ -45,6 +47,9 @@ impl fmt::Display for SecretFileError {
             Reason::Folder => write!(f, "{path}: is a folder; a file is required"),
             Reason::Exposed => {
                 write!(f, "{path}: other users can read or write this file; run 'chmod g-w,o-rw' on it")
+            }
+            Reason::ExposedDevice => {
+                write!(f, "{path}: is not a regular file, and other users can read or write it; use a file")
             }
             Reason::TooLong => write!(f, "{path}: longer than {MAX_BYTES} bytes"),
         }
@@ -69,7 +74,8 @@ pub fn read_secret_file(path: &Path) -> Result<Vec<u8>, SecretFileError> {
     }
     // Reading by the group can be intended, writing cannot.
     if metadata.mode() & 0o026 != 0 {
-        return Err(failed(Reason::Exposed));
+        let is_file = metadata.is_file();
+        return Err(failed(if is_file { Reason::Exposed } else { Reason::ExposedDevice }));
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -147,7 +147,13 @@ pub fn run(
         wanted_tables: Vec::new(),
         has_quit: false,
     };
-    let ended = running.run_until_end();
+    let ended = match running.run_until_end() {
+        // Drawing can fail before the signal of a closed terminal arrives.
+        Err(ScreenError::Terminal(error)) => {
+            running.waiting.end_or_hang_up().map(Some).ok_or(ScreenError::Terminal(error))
+        }
+        ended => ended,
+    };
     let Running { screen, feed, .. } = running;
     drop(screen);
     // A recording is finished even if the terminal failed.

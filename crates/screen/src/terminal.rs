@@ -1,6 +1,7 @@
 //! Switches the terminal to full-screen mode, and restores it.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
+use std::mem::ManuallyDrop;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +24,9 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// The terminal in full-screen mode. It is restored when this is dropped or when a thread panics.
 pub(crate) struct Screen {
-    terminal: CrosstermTerminal,
+    /// Never dropped: `Terminal::drop` prints an error if the terminal is closed, and panics if standard error is closed
+    /// too. [`restore`] does its work.
+    terminal: ManuallyDrop<CrosstermTerminal>,
 }
 
 impl Screen {
@@ -43,7 +46,7 @@ impl Screen {
         if opened.is_err() {
             restore();
         }
-        Ok(Self { terminal: opened? })
+        Ok(Self { terminal: ManuallyDrop::new(opened?) })
     }
 
     pub(crate) fn terminal(&mut self) -> &mut CrosstermTerminal {

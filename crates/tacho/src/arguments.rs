@@ -61,7 +61,7 @@ pub(crate) use rows::RowArguments;
 pub(crate) use serve::ServeArguments;
 pub(crate) use sql::SqlArguments;
 pub(crate) use stats::StatsArguments;
-pub(crate) use text::{DigitsArguments, NumberArguments, ReadingArguments, parse_encoding};
+pub(crate) use text::{DigitsArguments, NumberArguments, ReadingArguments, parse_output_encoding};
 use time_range::{SpanOfLogs, window_bounds};
 pub(crate) use usage::parse;
 use windows_form::{WindowsForm, windows_form};
@@ -144,7 +144,7 @@ pub(crate) struct RelogArguments {
     pub(crate) digits: DigitsArguments,
     /// Encoding of the CSV or TSV output: utf-8, utf-8-bom (with a byte order mark), or a Windows code page (1250 to 1258,
     /// 932, 936, 949, 950). Default: utf-8. For the inputs, see --encoding.
-    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    #[arg(long, value_name = "NAME", value_parser = parse_output_encoding)]
     pub(crate) output_encoding: Option<TextEncoding>,
     /// Keep every N-th sample.
     #[arg(short = 't', long = "every", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]

@@ -58,6 +58,9 @@ pub(crate) fn start(
     };
     let export = Export::start(registry, options).map_err(|error| match error {
         ExportError::QueueInUse(_) => Failure::usage(format!("{error} (--to-queue)")),
+        ExportError::Queue(..) => Failure::runtime(format!(
+            "{error}; --to-queue FOLDER chooses another folder for samples that are not sent yet"
+        )),
         error => Failure::runtime(error),
     })?;
     for summary in export.summary() {

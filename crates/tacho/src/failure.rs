@@ -1,7 +1,7 @@
 //! Failures of a command: their messages and the exit status.
 
 use std::fmt::Display;
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -48,10 +48,17 @@ impl Failure {
     /// An error from writing a log, whose name the error contains.
     pub(crate) fn of_writing(error: FlowError) -> Self {
         match &error {
-            FlowError::Log(log) if !error.is_broken_pipe() => match (system_error(log), log.path()) {
-                (Some((file, io)), _) => cannot("write", file, io),
-                (None, Some(file)) if log.io_error().is_some_and(is_locked) => being_written(file),
-                (None, _) => error.into(),
+            FlowError::Log(log) if !error.is_broken_pipe() => match (log.path(), log.io_error()) {
+                (Some(file), Some(io)) if is_locked(io) => being_written(file),
+                (Some(file), Some(io)) => match (io.kind(), io.raw_os_error()) {
+                    (ErrorKind::NotFound, Some(_)) => cannot_create(file),
+                    (ErrorKind::IsADirectory, None) => {
+                        Self::runtime(format!("{}: a folder has this name", file.display()))
+                    }
+                    (_, Some(_)) => cannot("write", file, io),
+                    (_, None) => error.into(),
+                },
+                _ => error.into(),
             },
             _ => error.into(),
         }
@@ -89,7 +96,7 @@ impl Failure {
 /// Prints one line to standard error. Control characters are escaped, error numbers are removed, and write errors are
 /// ignored.
 pub(crate) fn notify(line: impl Display) {
-    let line = without_error_numbers(line.to_string());
+    let line = with_limit_advice(without_error_numbers(line.to_string()));
     let _ = writeln!(std::io::stderr(), "tacho: {}", escape_controls(&line));
 }
 
@@ -124,6 +131,17 @@ fn without_error_numbers(mut text: String) -> String {
         }
     }
     text
+}
+
+/// Adds what to do if the process has too many open files (EMFILE, not ENFILE).
+fn with_limit_advice(line: String) -> String {
+    const MESSAGE: &str = "Too many open files";
+    match line.split_once(MESSAGE) {
+        Some((before, after)) if !after.starts_with(" in system") => {
+            format!("{before}{MESSAGE} (raise the limit with 'ulimit -n'){after}")
+        }
+        _ => line,
+    }
 }
 
 /// The file and the operating system's error, if the operating system failed to read or write a log.

@@ -4,7 +4,7 @@ mod absent;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use indexmap::IndexMap;
 use jiff::Zoned;
@@ -334,11 +334,38 @@ pub(crate) fn boot_time() -> FileTime {
 }
 
 /// The time zone of this machine, fixed at its current UTC offset. Without daylight saving time, the local times of a
-/// recording never go backwards.
+/// recording never go backwards. Reports a time zone that cannot be read; UTC is used instead.
 pub(crate) fn current_zone() -> TimeZone {
     let now = Zoned::now();
+    if now.time_zone().is_unknown() {
+        notify_unknown_zone();
+        return TimeZone::utc();
+    }
     let name = now.time_zone().iana_name().unwrap_or("local time");
     TimeZone::fixed(name, -(now.offset().seconds() / 60))
+}
+
+/// Reports once that the time zone is unknown, unless it is UTC or none is set.
+fn notify_unknown_zone() {
+    static NOTICE: Once = Once::new();
+    const LOCAL_TIME: &str = "/etc/localtime";
+    let zone = match std::env::var_os("TZ") {
+        Some(zone) => format!("TZ={}", zone.display()),
+        None if std::fs::symlink_metadata(LOCAL_TIME).is_err() => return,
+        None => match std::fs::read_link(LOCAL_TIME) {
+            Ok(target) => format!("{LOCAL_TIME} -> {}", target.display()),
+            Err(_) => LOCAL_TIME.to_owned(),
+        },
+    };
+    // Small containers have UTC without its data.
+    if zone.ends_with("UTC") {
+        return;
+    }
+    NOTICE.call_once(|| {
+        notify(format_args!(
+            "{zone}: unknown time zone, or its data is not installed (package tzdata): times are in UTC"
+        ));
+    });
 }
 
 /// Reports problems that are new since the last call: each cause once, with the first affected counter.

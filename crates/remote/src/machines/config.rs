@@ -123,6 +123,21 @@ fn in_folder(folder: &Path, path: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// Checks the name of a machine.
+///
+/// # Errors
+///
+/// A message with the rules, if the name violates one.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let is_valid = |c: char| !c.is_control() && !"\\/@*?,\" ".contains(c);
+    match !name.is_empty() && name.chars().all(is_valid) {
+        true => Ok(()),
+        false => {
+            Err("a machine's name is not empty, and has no spaces and none of \\ / @ * ? , \"".to_owned())
+        }
+    }
+}
+
 impl Entry {
     fn into_machine(
         self,
@@ -131,10 +146,7 @@ impl Entry {
         folder: &Path,
         is_exposed: bool,
     ) -> Result<Machine, String> {
-        let is_valid = |c: char| !c.is_control() && !"\\/@*?,\" ".contains(c);
-        if name.is_empty() || !name.chars().all(is_valid) {
-            return Err("a machine's name has no spaces, and none of \\ / @ * ? , \"".to_owned());
-        }
+        check_name(name)?;
         let (host, port) = split_address(&self.address)
             .ok_or_else(|| format!("address = \"{}\": expected HOST or HOST:PORT", self.address))?;
         let trust = match (self.fingerprint, self.ca) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use signal_hook::consts::{SIGCONT, SIGWINCH};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGWINCH};
 use signal_hook::low_level::{pipe, unregister};
 use signal_hook::{SigId, flag};
 
@@ -77,6 +77,12 @@ impl Waiting {
             .iter()
             .find(|(_, has_arrived)| has_arrived.load(Ordering::SeqCst))
             .map(|(signal, _)| *signal)
+    }
+
+    /// The signal that ends the program, or SIGHUP if the terminal was disconnected.
+    pub(crate) fn end_or_hang_up(&self) -> Option<i32> {
+        let is_closed = || matches!(self.wait(Some(Duration::ZERO)), Ok(false));
+        self.end().or_else(|| is_closed().then_some(SIGHUP))
     }
 
     /// Whether the process was continued after a stop; resets the flag.

@@ -30,6 +30,8 @@ pub(super) struct Outcome {
     is_read: bool,
     /// Why a file could not be read.
     reason: Option<ValueError>,
+    /// Whether access to a file was denied.
+    is_denied: bool,
 }
 
 impl Amounts {
@@ -63,6 +65,7 @@ impl Outcome {
             }
             Err(reason) => {
                 self.reason = Some(reason);
+                self.is_denied |= reason == ValueError::Denied;
                 None
             }
         }
@@ -71,5 +74,10 @@ impl Outcome {
     /// Why no file could be read; `None` if one could, or none was requested.
     pub(super) fn reason(&self) -> Option<ValueError> {
         self.reason.filter(|_| !self.is_read)
+    }
+
+    /// Whether the sum lacks processes because access to their files was denied.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.is_read && self.is_denied
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tachograph_perflib::{InstanceKey, Row, Rows};
 
-use super::amounts::Amounts;
+use super::amounts::{Amounts, Outcome};
 use super::machine_times::MachineTimes;
 use super::process::RequestedFiles;
 use super::process_set::{
@@ -12,6 +12,7 @@ use super::process_set::{
     set_waits,
 };
 use super::table::*;
+use super::value_error::{Reasons, ValueError};
 
 /// The requested rows, and what they need.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +163,10 @@ impl ProcessSet {
                 Some(reason) => row.fail_all(FROM_DELAYS, self.delays_reasons.text(reason)),
             }
         }
+        report_denied(&mut row, &amounts.io, FROM_IO, &self.io_reasons);
+        report_denied(&mut row, &amounts.handles_read, [HANDLE_COUNT], &self.handles_reasons);
+        report_denied(&mut row, &amounts.waits, FROM_WAITS, &self.waits_reasons);
+        report_denied(&mut row, &amounts.delays, FROM_DELAYS, &self.delays_reasons);
     }
 
     /// Sets times and page faults.
@@ -173,6 +178,18 @@ impl ProcessSet {
         row.set(USER_TIME, self.ticks.hundred_ns(user));
         row.set(PRIVILEGED_TIME, self.ticks.hundred_ns(system));
         row.set(PAGE_FAULTS, faults);
+    }
+}
+
+/// Reports sums that lack processes of other users.
+fn report_denied(
+    row: &mut Row<'_>,
+    outcome: &Outcome,
+    ids: impl IntoIterator<Item = u32>,
+    reasons: &Reasons,
+) {
+    if outcome.is_incomplete() {
+        ids.into_iter().for_each(|id| row.report_incomplete(id, reasons.text(ValueError::Denied)));
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use tachograph_remote::DEFAULT_PORT;
+use tachograph_remote::{DEFAULT_PORT, check_name, split_address};
 
 use super::{ClientArguments, SampledExportArguments};
 
@@ -61,10 +61,10 @@ pub(crate) enum AgentAction {
         #[command(flatten)]
         folder: AgentFolder,
         /// The address in the printed line. Default: the address of this machine's default route.
-        #[arg(long, value_name = "HOST[:PORT]")]
+        #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_agent_address)]
         address: Option<String>,
         /// The name in the printed line. Default: the host name.
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", value_parser = parse_machine_name)]
         name: Option<String>,
     },
 }
@@ -81,4 +81,18 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().or_else(|_| alone()).map_err(|_| {
         "must be an IP address, with or without a port: 0.0.0.0:7321, [::]:7321, 192.168.1.7".to_owned()
     })
+}
+
+/// Parses the name of a machine in machines.toml.
+fn parse_machine_name(text: &str) -> Result<String, String> {
+    check_name(text).map(|()| text.to_owned())
+}
+
+/// Parses the address of an agent in machines.toml.
+fn parse_agent_address(text: &str) -> Result<String, String> {
+    let is_valid = |c: char| c.is_alphanumeric() || "-._:%".contains(c);
+    match split_address(text).is_some_and(|(host, _)| host.chars().all(is_valid)) {
+        true => Ok(text.to_owned()),
+        false => Err("must be a host name or an IP address, with or without a port: web1, 10.0.0.7:7321, [fe80::1]:7321".to_owned()),
+    }
 }

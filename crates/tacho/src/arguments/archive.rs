@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 /// Maintain archives, which 'tacho record -f archive' and 'tacho relog -f archive' write.
 #[derive(Debug, Args)]
+#[command(subcommand_required = true, arg_required_else_help = false)]
 pub(crate) struct ArchiveArguments {
     #[command(subcommand)]
     pub(crate) command: ArchiveCommand,

@@ -75,7 +75,18 @@ fn not_a_length() -> String {
 
 /// Parses a whole number, 1 or more.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "must be a whole number, 1 or more".to_owned())
+    match text.parse() {
+        Ok(0) => {}
+        Ok(count) => return Ok(count),
+        Err(_) if is_whole_number(text) => return Err("too large".to_owned()),
+        Err(_) => {}
+    }
+    Err("must be a whole number, 1 or more".to_owned())
+}
+
+/// Whether a text that is not a number in the range of a type is a whole number.
+pub(super) fn is_whole_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Parses the number of rows of `--top`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use tachograph_perflib::Registry;
 
 use super::{parse_count, parse_interval};
@@ -43,7 +44,7 @@ pub(crate) struct LiveArguments {
     pub(crate) samples: Option<u64>,
     /// The machine for paths that do not name one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`.
     /// Several are separated by commas. 'tacho agent' runs on the other machine.
-    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
+    #[arg(short = 's', long = "machine", value_name = "MACHINE", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) machine: Option<String>,
     /// Read options from a file: a line `[option]`, then a line with its value (-config). The command line takes
     /// precedence.

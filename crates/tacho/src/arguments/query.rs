@@ -6,7 +6,7 @@ use clap::Args;
 use tachograph_logs::{Format, TextEncoding};
 
 use super::interval::parse_top;
-use super::{DigitsArguments, LiveArguments, NumberArguments, Word, parse_encoding, words};
+use super::{DigitsArguments, LiveArguments, NumberArguments, Word, parse_output_encoding, words};
 
 /// Print values of this machine's counters at each interval.
 ///
@@ -40,7 +40,7 @@ pub(crate) struct QueryArguments {
     pub(crate) numbers: NumberArguments,
     /// Encoding of CSV and TSV: utf-8, utf-8-bom (with a byte order mark), or a Windows code page (1250 to 1258, 932, 936,
     /// 949, 950). Default: utf-8.
-    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    #[arg(long, value_name = "NAME", value_parser = parse_output_encoding)]
     pub(crate) encoding: Option<TextEncoding>,
     /// Overwrite the output if it exists.
     #[arg(short, long)]
@@ -59,10 +59,10 @@ pub(crate) struct QueryArguments {
     #[arg(long)]
     pub(crate) wide: bool,
     /// List counter paths instead, without instances: of the named counter sets, or of all. With -o: to a file, for -cf.
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["query_instances", "samples"])]
     pub(crate) query: bool,
     /// List counter paths with instances instead (-qx).
-    #[arg(long = "query-instances", visible_alias = "qx")]
+    #[arg(long = "query-instances", visible_alias = "qx", conflicts_with = "samples")]
     pub(crate) query_instances: bool,
 }
 

@@ -7,7 +7,10 @@ use clap::{Args, ValueEnum};
 use tachograph_flow::record::Suffix;
 use tachograph_logs::{Format, TextEncoding};
 
-use super::{DigitsArguments, ExportArguments, LiveArguments, Word, parse_encoding, parse_interval, words};
+use super::interval::is_whole_number;
+use super::{
+    DigitsArguments, ExportArguments, LiveArguments, Word, parse_interval, parse_output_encoding, words,
+};
 
 /// Record counters of this machine to a log.
 ///
@@ -63,7 +66,7 @@ pub(crate) struct RecordArguments {
     pub(crate) digits: DigitsArguments,
     /// Encoding of CSV and TSV: utf-8, utf-8-bom (with a byte order mark), or a Windows code page (1250 to 1258, 932, 936,
     /// 949, 950). Default: utf-8.
-    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    #[arg(long, value_name = "NAME", value_parser = parse_output_encoding)]
     pub(crate) encoding: Option<TextEncoding>,
     /// Wait after each sample until it is on disk: even a power failure loses at most the sample being written.
     #[arg(long)]
@@ -72,7 +75,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) keep: Option<Duration>,
     /// Archive: remove the oldest files of this machine while their total size is larger than this (500MB, 20GB).
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_kept_size)]
     pub(crate) keep_size: Option<u64>,
     /// Archive: pause while less than this is free on the disk; 0 disables this. [default: 200MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -178,6 +181,7 @@ fn parse_megabytes(text: &str) -> Result<u64, String> {
     let is_size =
         text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(|c: char| c.is_ascii_alphabetic());
     match text.parse() {
+        Err(_) if is_whole_number(text) => Err("too large".to_owned()),
         Ok(0) | Err(_) if is_size => Err("must be a whole number of MB, without a unit".to_owned()),
         Ok(0) | Err(_) => Err("must be a whole number of MB, 1 or more".to_owned()),
         Ok(megabytes) if megabytes > MAX_MB => Err("too large".to_owned()),
@@ -191,6 +195,9 @@ const MIN_SEGMENT: u64 = 64 << 10;
 fn parse_segment(text: &str) -> Result<SegmentLimit, String> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if digits == 0 && !text.starts_with('.') {
+        return Err("must be a time such as 1:00:00, or a size such as 100MB".to_owned());
+    }
     let (number, unit) = text.split_at(digits);
     let factor = match unit.trim().to_ascii_uppercase().as_str() {
         "KB" => 1 << 10,
@@ -201,8 +208,11 @@ fn parse_segment(text: &str) -> Result<SegmentLimit, String> {
         }
         _ => return parse_interval(text).map(SegmentLimit::Time),
     };
-    let number: u64 =
-        number.parse().map_err(|_| "not a size: write a whole number, such as 100MB".to_owned())?;
+    let wrong = match is_whole_number(number) {
+        true => "too large",
+        false => "not a size: write a whole number, such as 100MB",
+    };
+    let number: u64 = number.parse().map_err(|_| wrong.to_owned())?;
     match number.checked_mul(factor).filter(|&bytes| bytes <= MAX_MB << 20) {
         None => Err("too large".to_owned()),
         Some(bytes) if bytes < MIN_SEGMENT => Err("must be at least 64KB".to_owned()),
@@ -219,7 +229,11 @@ fn parse_age(text: &str) -> Result<Duration, String> {
     let number = |(unit, hours): (&str, u32)| Some((text.trim().strip_suffix(unit)?, hours));
     let wrong = || "not an age: write a whole number with h, d, w or y, such as 30d".to_owned();
     let (number, unit) = UNITS.into_iter().find_map(number).ok_or_else(wrong)?;
-    let number: u32 = number.trim().parse().map_err(|_| wrong())?;
+    let number = number.trim();
+    let number: u32 = match number.parse() {
+        Err(_) if is_whole_number(number) => u32::MAX,
+        parsed => parsed.map_err(|_| wrong())?,
+    };
     match number.checked_mul(unit) {
         Some(0) => Err("must be longer than 0".to_owned()),
         Some(hours) if hours <= MAX_DAYS * 24 => Ok(Duration::from_secs(u64::from(hours) * 3600)),
@@ -241,8 +255,19 @@ fn parse_size(text: &str) -> Result<u64, String> {
         "" if number == "0" => 1,
         _ => return Err(wrong()),
     };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let number: u64 = match number.parse() {
+        Err(_) if is_whole_number(number) => return Err("too large".to_owned()),
+        parsed => parsed.map_err(|_| wrong())?,
+    };
     number.checked_mul(factor).filter(|&bytes| bytes <= MAX_MB << 20).ok_or_else(|| "too large".to_owned())
+}
+
+/// Parses the size of `--keep-size`. With 0, each file would be removed.
+fn parse_kept_size(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        0 => Err("must be larger than 0".to_owned()),
+        size => Ok(size),
+    }
 }
 
 #[cfg(test)]

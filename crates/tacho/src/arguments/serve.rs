@@ -10,7 +10,8 @@ use tachograph_logs::TextEncoding;
 use tachograph_metrics::MetricNames;
 use tachograph_perflib::Registry;
 
-use super::{ClientArguments, SampledExportArguments, parse_count, parse_encoding, parse_interval};
+use super::text::parse_encoding;
+use super::{ClientArguments, SampledExportArguments, parse_count, parse_interval};
 use crate::failure::Failure;
 use crate::this_machine;
 

@@ -83,6 +83,16 @@ pub(crate) fn parse_encoding(name: &str) -> Result<TextEncoding, String> {
     name.parse().map_err(|error: tachograph_logs::text::UnknownEncoding| error.to_string())
 }
 
+/// Like [`parse_encoding`], but for outputs, which are not written in UTF-16.
+pub(crate) fn parse_output_encoding(name: &str) -> Result<TextEncoding, String> {
+    match parse_encoding(name)? {
+        TextEncoding::Utf16Le | TextEncoding::Utf16Be => {
+            Err("text logs are not written in UTF-16: choose utf-8, utf-8-bom or a code page".to_owned())
+        }
+        encoding => Ok(encoding),
+    }
+}
+
 /// Like [`parse_encoding`], but for inputs, in which a byte order mark is always recognised.
 fn parse_input_encoding(name: &str) -> Result<TextEncoding, String> {
     match parse_encoding(name)? {

@@ -112,7 +112,7 @@ fn time_of(
     }
     let invalid = |error| {
         Failure::usage(format!(
-            "{option}: {error}, '14:05' for a time on the first day of the logs, '-10m' for ten minutes before their end"
+            "{option} '{text}': {error}, '14:05' for a time on the first day of the logs, '-10m' for ten minutes before their end"
         ))
     };
     match TimeArgument::parse_time_of_day(text) {

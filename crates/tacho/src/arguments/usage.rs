@@ -1,7 +1,11 @@
 //! Command-line errors as one-line messages, which show options as the user wrote them.
 
+use std::io::{self, Write as _};
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, Parser as _};
+
+use tachograph_counters::wildcard::closest;
 
 use super::{Arguments, SqlArguments, WindowsForm, windows_form};
 use crate::failure::Failure;
@@ -21,7 +25,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Resu
     }
     let arguments = Arguments::try_parse_from(&form.arguments).map_err(|error| {
         if !error.use_stderr() {
-            error.exit();
+            return match error.print().and_then(|()| io::stdout().flush()) {
+                Ok(()) => std::process::exit(0),
+                Err(failed) => failed.into(),
+            };
         }
         Failure::usage(with_advice(describe(&error, &form), &form))
     })?;
@@ -81,7 +88,8 @@ fn describe(error: &clap::Error, form: &WindowsForm) -> String {
         Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
         _ => None,
     };
-    let caller = form.command.as_ref().map_or("tacho", Command::get_name);
+    let caller = form.command.as_ref().map_or("tacho".to_owned(), |command| full_name(command, form));
+    let caller = caller.as_str();
     let argument = text(ContextKind::InvalidArg).unwrap_or_default();
     let option = option_text(argument, form);
     let value = text(ContextKind::InvalidValue).unwrap_or_default();
@@ -95,8 +103,15 @@ fn describe(error: &clap::Error, form: &WindowsForm) -> String {
             None => format!("{option} {value}: invalid value"),
         },
         ErrorKind::ValueValidation => match std::error::Error::source(error) {
-            Some(cause) => format!("{option} {value}: {}", plain_cause(&cause.to_string())),
-            None => format!("{option} {value}: invalid value"),
+            Some(cause) => {
+                let cause = plain_cause(&cause.to_string());
+                // Some messages begin with the value.
+                match cause.strip_prefix(value).filter(|rest| !value.is_empty() && rest.starts_with(':')) {
+                    Some(rest) => format!("{option} {value}{rest}"),
+                    None => format!("{option} {}: {cause}", visible(value)),
+                }
+            }
+            None => format!("{option} {}: invalid value", visible(value)),
         },
         ErrorKind::TooManyValues => format!("{option} does not accept a value ('{value}')"),
         ErrorKind::UnknownArgument if argument.starts_with('-') => match text(ContextKind::SuggestedArg) {
@@ -121,12 +136,8 @@ fn describe(error: &clap::Error, form: &WindowsForm) -> String {
                     "'{word}' is a counter path, not a command: use 'tacho query PATH' or 'tacho monitor PATH'"
                 );
             }
-            // clap sorts the suggestions by similarity; the last one is the best.
-            let nearest = match error.get(ContextKind::SuggestedSubcommand) {
-                Some(ContextValue::Strings(names)) => names.last().map(String::as_str),
-                _ => text(ContextKind::SuggestedSubcommand),
-            };
-            match nearest {
+            let commands = Arguments::command();
+            match closest(word, commands.get_subcommands().map(Command::get_name)) {
                 Some(near) => format!("unknown command '{word}': did you mean '{near}'?"),
                 None => format!("unknown command '{word}'"),
             }
@@ -155,6 +166,16 @@ fn describe(error: &clap::Error, form: &WindowsForm) -> String {
     }
 }
 
+/// The name of a command, with that of its action: `archive compact`.
+fn full_name(command: &Command, form: &WindowsForm) -> String {
+    let words = form.arguments.iter().filter_map(|word| word.to_str());
+    let mut words = words.skip_while(|word| *word != command.get_name()).skip(1);
+    match words.find_map(|word| command.find_subcommand(word)) {
+        Some(action) => format!("{} {}", command.get_name(), action.get_name()),
+        None => command.get_name().to_owned(),
+    }
+}
+
 /// The long name in clap's form of an argument: `interval` for `--interval <TIME>`.
 fn long_name(argument: &str) -> Option<&str> {
     let name = argument.strip_prefix("--")?;
@@ -165,8 +186,14 @@ fn long_name(argument: &str) -> Option<&str> {
 /// An option as the user wrote it.
 fn option_text(argument: &str, form: &WindowsForm) -> String {
     // clap shows repeatable operands as `[FILE]...`, or as `<FILE>...` if required.
-    let operand = argument.strip_suffix("...").map(|operand| operand.trim_matches(['[', ']', '<', '>']));
-    long_name(argument).map_or_else(|| operand.unwrap_or(argument).to_owned(), |long| form.typed(long))
+    let operand = argument.strip_suffix("...").map(|operand| operand.replace(['[', ']', '<', '>'], ""));
+    long_name(argument)
+        .map_or_else(|| operand.unwrap_or_else(|| argument.to_owned()), |long| form.typed(long))
+}
+
+/// A value in a message: `''` if it is empty.
+fn visible(value: &str) -> &str {
+    if value.is_empty() { "''" } else { value }
 }
 
 /// If `--trace` is missing, the option of `cpi` that requires it. clap does not report that option.
@@ -196,8 +223,16 @@ fn alternatives(words: &[&str]) -> Option<String> {
     Some(if others.is_empty() { (*last).to_owned() } else { format!("{} or {last}", others.join(", ")) })
 }
 
-/// Rewrites clap's `256 is not in 0..=255` as `must be from 0 to 255`.
+/// Rewrites clap's `256 is not in 0..=255` as `must be from 0 to 255`, and the messages of the standard library about numbers.
 fn plain_cause(cause: &str) -> String {
+    match cause {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            return "must be a whole number".to_owned();
+        }
+        "number too large to fit in target type" => return "too large".to_owned(),
+        "number too small to fit in target type" => return "too small".to_owned(),
+        _ => {}
+    }
     match cause.split_once(" is not in ").and_then(|(_, range)| range.split_once("..=")) {
         Some((least, most)) => format!("must be from {least} to {most}"),
         None => cause.to_owned(),

@@ -19,8 +19,8 @@ struct WindowsOption(&'static str, &'static str, OptionValue);
 pub(crate) enum OptionValue {
     /// As in clap's definition.
     AsDefined,
-    /// An optional number or time. It is passed to clap in the same word as the option (`--segment=1:00`).
-    OptionalNumber,
+    /// An optional value that is not a counter path. It is passed to clap in the same word as the option (`--segment=1:00`).
+    OptionalValue,
     /// No value: the next word is an operand of the command.
     Operand,
 }
@@ -33,7 +33,7 @@ const OPTIONS: [WindowsOption; 27] = [
     WindowsOption("c", "counter", OptionValue::AsDefined),
     WindowsOption("cf", "counter-file", OptionValue::AsDefined),
     WindowsOption("circular", "circular", OptionValue::AsDefined),
-    WindowsOption("cnf", "segment", OptionValue::OptionalNumber),
+    WindowsOption("cnf", "segment", OptionValue::OptionalValue),
     WindowsOption("config", "config", OptionValue::AsDefined),
     WindowsOption("d", "duration", OptionValue::AsDefined),
     WindowsOption("ds", "system-only", OptionValue::AsDefined),
@@ -49,7 +49,7 @@ const OPTIONS: [WindowsOption; 27] = [
     WindowsOption("rf", "duration", OptionValue::AsDefined),
     WindowsOption("s", "machine", OptionValue::AsDefined),
     WindowsOption("sc", "samples", OptionValue::AsDefined),
-    WindowsOption("segment", "segment", OptionValue::OptionalNumber),
+    WindowsOption("segment", "segment", OptionValue::OptionalValue),
     WindowsOption("si", "interval", OptionValue::AsDefined),
     WindowsOption("t", "every", OptionValue::AsDefined),
     WindowsOption("ts", "timestamp", OptionValue::AsDefined),
@@ -205,16 +205,16 @@ impl WindowsForm {
             self.typed.push((long.to_owned(), option.typed.to_owned()));
             if long == "config" {
                 let file = option.value.map(OsString::from).or_else(|| words.pop_front());
-                let Some(file) = file else {
+                let Some(file) = file.filter(|file| !file.is_empty()) else {
                     return Err(Failure::usage("-config needs the name of a file"));
                 };
                 self.read_settings(Path::new(&file), settings)?;
                 continue;
             }
             match (option_value(long), option.value) {
-                (OptionValue::OptionalNumber, None) => {
+                (OptionValue::OptionalValue, None) => {
                     let mut word = OsString::from(&option.name);
-                    if words.front().is_some_and(is_number) {
+                    if words.front().is_some_and(is_value) {
                         word.push("=");
                         word.extend(words.pop_front());
                     }
@@ -273,8 +273,9 @@ impl WindowsForm {
     }
 }
 
-fn is_number(word: &OsString) -> bool {
-    word.to_str().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+/// Whether a word is the value of the option before it: neither a counter path nor an option.
+fn is_value(word: &OsString) -> bool {
+    is_negative(word) || word.to_str().is_some_and(|word| !word.starts_with(['\\', '-']))
 }
 
 /// Whether a word is a minus and a number, such as `-10m`.

@@ -9,6 +9,7 @@ use tachograph_flow::sinks::TextForm;
 use tachograph_logs::{Format, ReadOptions};
 
 use super::list::{ScannedLog, UNKNOWN_ZONE, duration, local, machine_names, values};
+use super::output_format::refuse_blg_in_pipe;
 use super::relog::write_table;
 use crate::arguments::CheckArguments;
 use crate::failure::{Failure, notify};
@@ -103,6 +104,7 @@ fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) ->
         format => format,
     };
     let format = Format::of_extension(target).unwrap_or(format);
+    refuse_blg_in_pipe(target, format)?;
     let mut output = OutputFile::create(target, overwrite)?;
     let samples = scan.samples();
     let form = TextForm::of_logs(&pipeline.reports);

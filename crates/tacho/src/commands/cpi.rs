@@ -14,7 +14,7 @@ mod table;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
-use tachograph_cpi::{Error, Events as CountedEvents, ProcessCpi};
+use tachograph_cpi::{Error, ErrorKind, Events as CountedEvents, ProcessCpi};
 
 use crate::arguments::CpiArguments;
 use crate::commands::row_output::RowOutput;
@@ -42,7 +42,7 @@ fn measure(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
         None => (None, Ok(open_system(arguments).map_err(|error| system_failure(arguments, &error))?)),
         Some(pid) => {
             let process = ProcessCpi::attach(pid, arguments.user_only, CountedEvents::Hardware);
-            let process = process.map_err(|error| Failure::runtime(format!("-p {pid}: {error}")))?;
+            let process = process.map_err(|error| attach_failure(pid, &error))?;
             events.watch_process(pid)?;
             (Some(process), open_system(arguments))
         }
@@ -62,6 +62,15 @@ fn measure(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::runtime("ended before the delay of -s was over: nothing was measured"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn attach_failure(pid: u32, error: &Error) -> Failure {
+    // This error ends with `only CPU utilization can be shown`, which is a value of the system.
+    let advice = match error.kind() {
+        ErrorKind::EventNotSupported { .. } => ", without -p",
+        _ => "",
+    };
+    Failure::runtime(format!("-p {pid}: {error}{advice}"))
 }
 
 fn system_failure(arguments: &CpiArguments, error: &Error) -> Failure {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::Selection;
 use tachograph_flow::live::LiveOptions;
@@ -234,7 +234,7 @@ fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
 
 fn show(source: Source, view: View, look: Look, notices: Vec<String>) -> Result<ExitCode, Failure> {
     let Look { theme, numbers, .. } = look;
-    let ends = signals::not_ignored(&[SIGTERM, SIGHUP, SIGINT]);
+    let ends = signals::not_ignored(&[SIGTERM, SIGHUP, SIGINT, SIGQUIT]);
     let End { signal, notice } = match tachograph_screen::run(source, view, theme, numbers, notices, &ends) {
         Err(ScreenError::Recording { outcome, error }) => {
             notify(&outcome);

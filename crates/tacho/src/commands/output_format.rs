@@ -1,10 +1,12 @@
 //! Formats and destinations of command output.
 
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use tachograph_logs::Format;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, cannot};
 
 /// The output format if `-f` is not used: by the extension; CSV for standard output; `default` for a file without an
 /// extension. An unknown extension is an error.
@@ -41,4 +43,26 @@ pub(crate) fn blg_on_standard_output() -> Failure {
     Failure::usage(
         "cannot write a BLG to standard output (its header is completed at the end): use -o FILE, or -f csv",
     )
+}
+
+/// Returns an error if a BLG would be written to a pipe.
+pub(crate) fn refuse_blg_in_pipe(output: &Path, format: Format) -> Result<(), Failure> {
+    if format != Format::Blg || !is_pipe(output) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{}: a BLG cannot be written to a pipe (its header is completed at the end): use a file, or -f csv",
+        output.display()
+    )))
+}
+
+/// If the output is a named pipe, opens it, which waits for a reader. While the result exists, opening the pipe again does
+/// not wait. Called before signals are handled, so that Ctrl-C ends the wait.
+pub(crate) fn wait_for_reader(output: &Path) -> Result<Option<File>, Failure> {
+    let pipe = is_pipe(output).then(|| OpenOptions::new().write(true).open(output));
+    pipe.transpose().map_err(|error| cannot("write", output, &error))
+}
+
+fn is_pipe(output: &Path) -> bool {
+    std::fs::metadata(output).is_ok_and(|found| found.file_type().is_fifo())
 }

@@ -18,7 +18,9 @@ use tachograph_machine::Machine;
 use tachograph_perflib::FREQUENCY;
 
 use super::list;
-use super::output_format::{blg_on_standard_output, format_of_output, is_text, output_file};
+use super::output_format::{
+    blg_on_standard_output, format_of_output, is_text, output_file, refuse_blg_in_pipe, wait_for_reader,
+};
 use super::row_output::{RowOutput, refuse_existing};
 use crate::arguments::QueryArguments;
 use crate::failure::{Failure, notify};
@@ -66,6 +68,9 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     if is_blg && output.is_none() {
         return Err(blg_on_standard_output());
     }
+    if let (Some(output), Some(format)) = (output, format) {
+        refuse_blg_in_pipe(output, format)?;
+    }
     check_order(arguments, format)?;
     arguments.digits.check(arguments.encoding, "--encoding", format.is_some_and(is_text))?;
     let stop = Stop::default();
@@ -93,6 +98,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     if let Some(output) = output {
         refuse_existing(output, arguments.yes)?;
     }
+    let _pipe = output.map(wait_for_reader).transpose()?;
     signals::stop_on_signals(&stop)?;
     // The first interval begins with this sample, which also determines the columns of a text file (CSV/TSV).
     let mut first = Sample::default();

@@ -63,6 +63,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         true => this_machine::open(&registry, &targets[0].paths, options, schedule)?,
         false => machines::open(targets, options, schedule, None)?,
     };
+    let _pipe = log.wait_for_reader()?;
     signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
     let shared = SharedRecorder::default();
     shared.handle_hangups(&stop)?;

@@ -13,7 +13,7 @@ use tachograph_logs::{Format, Grouping};
 
 use super::list::ScannedLog;
 use super::output_format::{
-    blg_on_standard_output, format_of_output, is_standard_output, is_text, output_file,
+    blg_on_standard_output, format_of_output, is_standard_output, is_text, output_file, refuse_blg_in_pipe,
 };
 use super::{archive, database};
 use super::{list, no_sample, notify_problems, notify_unmatched};
@@ -76,6 +76,7 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         notify_problems(&reports);
         return Ok(ExitCode::SUCCESS);
     }
+    refuse_blg_in_pipe(output, format)?;
     let count = if arguments.append && output.exists() {
         super::append::append(&mut query, output, format, &form)?
     } else {

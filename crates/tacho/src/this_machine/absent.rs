@@ -1,5 +1,7 @@
 //! The counters that this machine lacks: why, and what was probably meant.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
@@ -81,8 +83,25 @@ pub(super) fn missing_reason(path: &str) -> Option<String> {
     let absences = tachograph_system::absences(&Roots::of_this_machine());
     Some(match absences.iter().find(|absence| absence.explains(&set.name, &counter.name)) {
         Some(absence) => format!("not available on this machine: {}", absence.reason),
-        None => format!("not available on this machine (source: {})", counter.source),
+        None => match source_error(&counter.source) {
+            Some(why) => why,
+            None => format!("not available on this machine (source: {})", counter.source),
+        },
     })
+}
+
+/// Why a counter is missing, if its file cannot be opened. `source` begins with the file: `/proc/meminfo: MemAvailable`, `/proc/PID/stat`.
+fn source_error(source: &str) -> Option<String> {
+    let file = source.split([':', ',', ' ']).next().filter(|file| file.starts_with('/'))?;
+    // A placeholder stands for an id, so the file of this process is opened.
+    let has_placeholder = file.contains(|c: char| c.is_ascii_uppercase() || "<{*[".contains(c));
+    let opened = if has_placeholder { "/proc/self/stat" } else { file };
+    let error = File::open(opened).err()?;
+    let what = match error.kind() {
+        ErrorKind::NotFound => "not available on this machine",
+        _ => "cannot be read",
+    };
+    Some(format!("{what}: {opened}: {error}"))
 }
 
 /// The first counter of `sets` that the path selects, with its set.

@@ -198,6 +198,15 @@ fn a_running_process_is_measured_until_it_ends() {
 }
 
 #[test]
+fn utilization_is_not_offered_for_a_process() {
+    let folder = Folder::new();
+    let ran = folder.run(["cpi", "-p", &std::process::id().to_string(), "-r", "0.01"]);
+    if ran.stderr.contains("only CPU utilization can be shown") {
+        assert!(ran.status == 1 && ran.stderr.ends_with(" can be shown, without -p\n"), "{ran:?}");
+    }
+}
+
+#[test]
 fn invalid_arguments_are_refused() {
     let folder = Folder::new();
     let duration = "not a duration: write seconds (1, 0.1), mm:ss or hh:mm:ss";

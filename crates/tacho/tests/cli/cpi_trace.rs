@@ -53,10 +53,10 @@ fn a_trace_has_the_displayed_values() {
     assert_eq!(systems.len(), samples.len());
     for (hook, sample) in systems.iter().zip(&samples) {
         let (hook, sample) = (&hook["values"][0], &sample["system"]);
-        // In a hook, a missing value is 0.
+        // In a hook, a missing count is 0.
         for (name, digits) in [("instructions", 0.0), ("cycles", 0.0), ("cpi", 5e-5), ("busy_percent", 5e-5)]
         {
-            let (hook, sample) = (hook[name].as_f64().expect(name), sample[name].as_f64().unwrap_or(0.0));
+            let [hook, sample] = [hook, sample].map(|row| row[name].as_f64().unwrap_or(0.0));
             assert!((hook - sample).abs() <= digits * 1.000_001, "{name}: {hook} {sample}");
         }
     }
@@ -90,6 +90,29 @@ fn write_trace(folder: &Folder) {
     let trace = Trace::create(&folder.path("known.nrm2")).expect("a file");
     trace.write(&data, 7, Mode::TRACE_EVERYTHING, Some("a,\"b\"\u{1b}[2J")).expect("a trace");
     trace.close().expect("a trace");
+}
+
+#[test]
+fn an_unknown_cpi_is_not_shown_as_0() {
+    let folder = Folder::new();
+    let measured = Measured { busy_ticks: 50, elapsed_ticks: 100, ..Measured::default() };
+    let data = CpiData {
+        processors: vec![ProcessorData { state: ProcessorState::Measured, measured }],
+        system: measured,
+        is_scaled: true,
+        ..CpiData::default()
+    };
+    let trace = Trace::create(&folder.path("a.nrm2")).expect("a file");
+    trace.write(&data, 7, Mode::TRACE_EVERYTHING, None).expect("a trace");
+    trace.close().expect("a trace");
+    let text = folder.prints(["cpi", "--read", "a.nrm2"]);
+    assert!(text.contains("  system    busy% 50.0000\n") && !text.contains("cpi "), "{text}");
+    let text = folder.prints(["cpi", "--read", "a.nrm2", "-f", "csv"]);
+    assert!(text.contains(",summary,0,,192,,system,,,,,,50\n"), "{text}");
+    let hooks = objects(&folder.prints(["cpi", "--read", "a.nrm2", "-f", "json"]));
+    assert!(
+        hooks.iter().flat_map(|hook| hook["values"].as_array()).flatten().all(|row| row["cpi"].is_null())
+    );
 }
 
 #[test]

@@ -182,6 +182,100 @@ fn usage_errors_are_one_line() {
 }
 
 #[test]
+fn messages_about_values_say_what_is_wrong() {
+    const HUGE: &str = "99999999999999999999";
+    let folder = Folder::new();
+    folder.write("in.csv", "");
+    let record = ["record", PATH, "-o", "a.blg"];
+    let utf16 = "text logs are not written in UTF-16: choose utf-8, utf-8-bom or a code page";
+    let limit = "must be a time such as 1:00:00, or a size such as 100MB";
+    for (arguments, line) in [
+        ([&record[..], &["-sc", HUGE]].concat(), format!("-sc {HUGE}: too large")),
+        ([&record[..], &["-max", HUGE]].concat(), format!("-max {HUGE}: too large")),
+        ([&record[..], &["-segment", &format!("{HUGE}GB")]].concat(), format!("-segment {HUGE}GB: too large")),
+        ([&record[..], &["-segment", "abc"]].concat(), format!("-segment abc: {limit}")),
+        ([&record[..], &["-cnf", ""]].concat(), format!("-cnf '': {limit}")),
+        ([&record[..], &["-segment", "-1"]].concat(), format!("-segment -1: {limit}")),
+        ([&record[..], &["--keep-size", "0MB"]].concat(), "--keep-size 0MB: must be larger than 0".to_owned()),
+        (
+            [&record[..], &["--keep-size", &format!("{HUGE}GB")]].concat(),
+            format!("--keep-size {HUGE}GB: too large"),
+        ),
+        (vec!["stats", "in.csv", "--max-memory", HUGE], format!("--max-memory {HUGE}: too large")),
+        (vec!["stats", "in.csv", "--max-memory", "x"], "--max-memory x: must be a whole number".to_owned()),
+        (
+            vec!["query", PATH, "-si", ""],
+            "-si '': not a duration: write seconds (1, 0.1), mm:ss or hh:mm:ss".to_owned(),
+        ),
+        (vec!["query", PATH, "-s", ""], "-s needs a value".to_owned()),
+        (vec!["query", PATH, "-f", "csv", "--encoding", "utf-16le"], format!("--encoding utf-16le: {utf16}")),
+        (
+            vec!["relog", "in.csv", "-o", "a.csv", "--output-encoding", "utf-16be"],
+            format!("--output-encoding utf-16be: {utf16}"),
+        ),
+        (
+            vec!["query", PATH, "-q", "-qx"],
+            "-q and -qx cannot be used together: use one of them".to_owned(),
+        ),
+        (
+            vec!["query", PATH, "-qx", "-sc", "1"],
+            "-qx and -sc cannot be used together: use one of them".to_owned(),
+        ),
+        (vec!["archive"], "'archive' needs an action: compact".to_owned()),
+        (vec!["archive", "compact", "a", "b"], "'archive compact' does not accept 'b'".to_owned()),
+        (vec!["compare", ""], "BEFORE AFTER needs a value".to_owned()),
+        (
+            vec!["compare", "in.csv", "SQL:"],
+            "BEFORE AFTER SQL:: a log in a database is named SQL:DSN!NAME, such as SQL:counters.db!march (NAME has at \
+             most 1023 characters)"
+                .to_owned(),
+        ),
+    ] {
+        let command = arguments[0];
+        folder.run(&arguments).fails_with(2, &format!("{line}; 'tacho {command} --help' lists the options"));
+    }
+    folder.run(["machines"]).fails_with(2, "unknown command 'machines'; 'tacho --help' lists the commands");
+    folder.run(["query", "-config", ""]).fails_with(2, "-config needs the name of a file");
+    assert_eq!(folder.names(), ["in.csv"]);
+}
+
+#[cfg(feature = "web")]
+#[test]
+fn messages_of_servers_say_what_is_wrong() {
+    let folder = Folder::new();
+    folder.write("file", "");
+    let serve = "; 'tacho serve --help' lists the options";
+    let setup = "; 'tacho agent --help' lists the options";
+    let name = r#"a machine's name is not empty, and has no spaces and none of \ / @ * ? , ""#;
+    let address =
+        "must be a host name or an IP address, with or without a port: web1, 10.0.0.7:7321, [fe80::1]:7321";
+    let token = "/dev/null: is not a regular file, and other users can read or write it; use a file";
+    for (arguments, status, line) in [
+        (&["serve", "--port", "abc"][..], 2, format!("--port abc: must be a whole number{serve}")),
+        (&["serve", "--port", ""], 2, format!("--port '': must be a whole number{serve}")),
+        (&["serve", "--port", "70000"], 2, format!("--port 70000: must be from 0 to 65535{serve}")),
+        (&["serve", "--token-file", "/dev/null"], 1, token.to_owned()),
+        (&["agent", "setup", "--name", ""], 2, format!("--name '': {name}{setup}")),
+        (&["agent", "setup", "--name", "a\nb\"c"], 2, format!("--name a\\u{{a}}b\"c: {name}{setup}")),
+        (
+            &["agent", "setup", "--address", "nonsense:abc"],
+            2,
+            format!("--address nonsense:abc: {address}{setup}"),
+        ),
+        (&["agent", "setup", "--address", "a\"b"], 2, format!("--address a\"b: {address}{setup}")),
+    ] {
+        folder.run(arguments).fails_with(status, &line);
+    }
+    let to = ["--to", "prometheus=http://127.0.0.1:9", "--to-queue", "file/queue"];
+    let ran = folder.run([&["record", PATH, "-o", "a.blg"], &to[..]].concat());
+    let end =
+        ": Not a directory; --to-queue FOLDER chooses another folder for samples that are not sent yet\n";
+    assert!(ran.status == 1 && ran.stderr.starts_with("tacho: file/queue/"), "{ran:?}");
+    assert!(ran.stderr.ends_with(end), "{ran:?}");
+    assert_eq!(folder.names(), ["file"]);
+}
+
+#[test]
 fn mistaken_paths_get_suggestions() {
     let folder = Folder::new();
     for (arguments, line) in [

@@ -109,6 +109,8 @@ fn a_full_device_is_an_error_with_its_name() {
         &["relog", "in.blg"],
         &["relog", "in.blg", "-o", "-"],
         &["check", "in.blg"],
+        &["--help"],
+        &["relog", "--help"],
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
         let output = folder.command(arguments).stdout(full).output().expect("start command");

@@ -83,6 +83,81 @@ fn missed_samples_are_reported() {
 }
 
 #[test]
+fn a_missing_source_is_named() {
+    let folder = Folder::new();
+    let tacho = env!("CARGO_BIN_EXE_tacho");
+    for (setup, path, reason) in [
+        (
+            "ulimit -n 8",
+            r"\Process(*)\% Processor Time",
+            "cannot be read: /proc/self/stat: Too many open files (raise the limit with 'ulimit -n')",
+        ),
+        (
+            "mount -t proc -o subset=pid proc /proc",
+            r"\Memory\Available Bytes",
+            "not available on this machine: /proc/meminfo: No such file or directory",
+        ),
+    ] {
+        let script = format!("{{ {setup}; }} 2>/dev/null || exit 99; exec '{tacho}' query '{path}' -sc 1");
+        let mut command = std::process::Command::new("unshare");
+        if !setup.starts_with("mount") {
+            command = std::process::Command::new("env");
+        } else {
+            command.arg("-m");
+        }
+        let output =
+            command.args(["sh", "-c", &script]).current_dir(folder.path("")).output().expect("a shell");
+        let text = String::from_utf8_lossy(&output.stderr);
+        if !text.contains("tacho: ") {
+            eprintln!("skipped: no permission for {setup}");
+            continue;
+        }
+        assert_eq!(text.lines().last(), Some(&*format!("tacho: '{path}': {reason}")), "{text}");
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+/// Root reads the files of all processes, so for root this test runs the command as another user.
+#[test]
+fn totals_without_processes_of_other_users_are_reported() {
+    use std::os::unix::process::CommandExt as _;
+    let folder = Folder::new();
+    let total = r"\Process(_Total)\IO Read Bytes/sec";
+    let mut command = folder.command(["query", total, "-sc", "2", "-si", "0.05"]);
+    command.current_dir("/");
+    if std::fs::File::open("/proc/1/io").and_then(|mut io| std::io::read_to_string(&mut io)).is_ok() {
+        command.uid(65534).gid(65534);
+    }
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: another user cannot run the command");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    let denied = "/proc/PID/io: permission denied (";
+    assert!(output.status.success() && text.contains(&format!("{total}: {denied}")), "{text}");
+}
+
+#[test]
+fn an_unknown_time_zone_is_reported() {
+    let folder = Folder::new();
+    for (zone, notice) in [
+        (
+            "Nonsense/Zone",
+            "tacho: TZ=Nonsense/Zone: unknown time zone, or its data is not installed (package tzdata): times are in UTC\n",
+        ),
+        ("UTC", ""),
+        ("", ""),
+        ("CET-1", ""),
+    ] {
+        let mut command = folder.command(["query", AVAILABLE, "-sc", "1", "-si", "0.01", "-f", "csv"]);
+        let ran = Outcome::from(command.env("TZ", zone).output().expect("start command"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, notice), "{zone}");
+        let is_utc = ran.stdout.contains("(Coordinated Universal Time)(0)");
+        assert_eq!(is_utc, !notice.is_empty(), "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn tsv_is_separated_by_tabs() {
     let text = shown(&Folder::new(), &["-sc", "1", "-f", "TSV", AVAILABLE]);
     assert!(text.starts_with("\"(PDH-TSV 4.0) ("), "{text}");

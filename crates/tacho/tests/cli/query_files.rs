@@ -44,8 +44,14 @@ fn an_existing_file_is_only_overwritten_with_y() {
         assert!(!folder.bytes(name).starts_with(b"mine"), "{name}");
     }
     query(&folder, &["-sc", "1", AVAILABLE, "-o", "."]).fails_with(2, ".: this is a folder, not a file");
-    query(&folder, &["-sc", "1", AVAILABLE, "-o", "none/out.csv"])
-        .fails_with(1, "none/out.csv: its folder does not exist; create it first");
+    for name in ["none/out.csv", "none/out.blg"] {
+        query(&folder, &["-sc", "1", AVAILABLE, "-o", name])
+            .fails_with(1, &format!("{name}: its folder does not exist; create it first"));
+    }
+    let recorded = std::fs::File::open(folder.path("out.blg")).expect("the log");
+    recorded.lock().expect("a lock");
+    query(&folder, &["-sc", "1", AVAILABLE, "-o", "out.blg", "-y"])
+        .fails_with(2, "out.blg: another recorder is writing it; use another name, or stop that recorder");
 }
 
 #[test]

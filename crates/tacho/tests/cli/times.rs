@@ -80,7 +80,9 @@ fn invalid_times_are_refused() {
         ("-b", "3/5/2024 13:00 PM", "the hour before AM or PM is 1 to 12, not 13"),
         ("-e", "", "the time is empty"),
     ] {
-        folder.run(["stats", "in.blg", option, text]).fails_with(2, &format!("{option}: {why}{forms}"));
+        folder
+            .run(["stats", "in.blg", option, text])
+            .fails_with(2, &format!("{option} '{text}': {why}{forms}"));
     }
 }
 
@@ -179,6 +181,9 @@ fn a_time_without_a_date_is_on_the_first_day_of_the_logs() {
         ("13:00 PM", "the hour before AM or PM is 1 to 12, not 13"),
     ] {
         let ran = folder.run(["stats", "in.blg", "-b", time]);
-        assert!(ran.status == 2 && ran.stderr.starts_with(&format!("tacho: -b: {why}; ")), "{ran:?}");
+        assert!(
+            ran.status == 2 && ran.stderr.starts_with(&format!("tacho: -b '{time}': {why}; ")),
+            "{ran:?}"
+        );
     }
 }

@@ -27,7 +27,7 @@ fn the_terminal_is_restored() {
         tmux.shows("ended-0");
         assert_eq!(state(&tmux, &format!("key{index}")), before);
     }
-    for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+    for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131)] {
         tmux.tacho(&format!("; echo ended-$?-{signal}"));
         tmux.shows("Disk latency");
         let id = tmux.tacho_id();
@@ -36,6 +36,30 @@ fn the_terminal_is_restored() {
         tmux.shows(&format!("ended-{status}-{signal}"));
         assert_eq!(state(&tmux, signal), before);
     }
+}
+
+#[test]
+fn a_closed_terminal_ends_the_monitor_as_its_signal_does() {
+    let folder = Folder::new();
+    for errors in ["/dev/tty", "errors"] {
+        let Some(tmux) = Tmux::start(80, 24) else { return };
+        let errors = folder.path(errors);
+        let status = folder.path("status");
+        // With a handler, this shell survives the hang-up, but its commands do not inherit the handler. It has no job
+        // control, which would need the terminal afterwards.
+        let monitor = format!("'{}' 2> {}", env!("CARGO_BIN_EXE_tacho"), errors.display());
+        folder.write("script", format!("trap : HUP\n{monitor}\necho ended-$? > {}\n", status.display()));
+        tmux.enter(&format!("clear; sh {}", folder.path("script").display()));
+        tmux.shows("Disk latency");
+        drop(tmux);
+        let begun = std::time::Instant::now();
+        while std::fs::read_to_string(&status).unwrap_or_default() != "ended-129\n" {
+            assert!(begun.elapsed().as_secs() < 60, "{:?}", std::fs::read_to_string(&status));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        std::fs::remove_file(&status).expect("removed");
+    }
+    assert_eq!(folder.text("errors"), "");
 }
 
 #[test]

@@ -42,6 +42,11 @@ fn as_number<S: Serializer>(value: &Option<Decimal>, serializer: S) -> Result<S:
     value.map(Decimal::to_f64).serialize(serializer)
 }
 
+/// A CPI; `None` if it is 0, which a trace has if no instructions were counted.
+fn known(cpi: Decimal) -> Option<Decimal> {
+    Some(cpi).filter(|cpi| (cpi.integral, cpi.fraction) != (0, 0))
+}
+
 /// The major code of CPI hooks.
 const FACILITY: u8 = 0xC0;
 
@@ -52,8 +57,8 @@ impl Values {
             instructions: None,
             cycles: None,
             cycles_scaled: None,
-            cpi: Some(values.raw_cpi),
-            cpi_wb: values.scaled.map(|scaled| scaled.cpi),
+            cpi: known(values.raw_cpi),
+            cpi_wb: values.scaled.and_then(|scaled| known(scaled.cpi)),
             busy_percent: values.scaled.map(|scaled| scaled.busy_percent),
         }
     }
@@ -64,8 +69,8 @@ impl Values {
             instructions: Some(values.instructions),
             cycles: Some(values.cycles),
             cycles_scaled: values.scaled.map(|scaled| scaled.cycles),
-            cpi: Some(values.cpi),
-            cpi_wb: values.scaled.map(|scaled| scaled.cpi),
+            cpi: known(values.cpi),
+            cpi_wb: values.scaled.and_then(|scaled| known(scaled.cpi)),
             busy_percent: values.scaled.map(|scaled| scaled.busy_percent),
         }
     }
@@ -76,7 +81,7 @@ impl Values {
             instructions,
             cycles,
             cycles_scaled: None,
-            cpi: Some(cpi),
+            cpi: known(cpi),
             cpi_wb: None,
             busy_percent: None,
         }

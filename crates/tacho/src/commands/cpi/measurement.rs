@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Zoned;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_cpi::{Cpi, CpiData, Error, ErrorKind, Mode, Options, ProcessCpi, ProcessorState};
 use tachograph_flow::Cadence;
@@ -13,6 +12,7 @@ use super::report::Report;
 use super::sample::{Row, Sample};
 use crate::arguments::CpiArguments;
 use crate::failure::{Failure, notify};
+use crate::this_machine::current_zone;
 
 /// Opens the system's hardware counters. If they are unavailable, only the idle and busy shares are measured; with
 /// -noai, this is an error instead.
@@ -66,7 +66,7 @@ impl Measurement {
             run: arguments.run,
             interval: arguments.interval,
             begin: Instant::now(),
-            bias_minutes: -(Zoned::now().offset().seconds() / 60),
+            bias_minutes: current_zone().bias_minutes,
             online: Vec::new(),
             notices: Vec::new(),
         };

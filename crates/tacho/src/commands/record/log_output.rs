@@ -1,5 +1,6 @@
 //! A recording into a log, an archive or a database.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::record::{
     ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder, MachinesArchive,
-    RecordOptions, RecordSummary, Recorder,
+    RecordOptions, RecordSummary, Recorder, Suffix,
 };
 use tachograph_flow::{FlowError, Sink as _};
 use tachograph_logs::archive::{DiskStorage, Storage};
@@ -18,6 +19,7 @@ use super::database_options::database_options;
 use super::record_options::record_options;
 use crate::arguments::{RecordArguments, RecordFormat};
 use crate::commands::database;
+use crate::commands::output_format::wait_for_reader;
 use crate::failure::{Failure, notify};
 use crate::this_machine::notify_first;
 
@@ -62,6 +64,14 @@ impl LogTarget {
         match self {
             Self::Log(options) => options.max_bytes,
             Self::Archive(_) | Self::MachinesArchive(..) | Self::Database(_) => None,
+        }
+    }
+
+    /// See [`wait_for_reader`].
+    pub(super) fn wait_for_reader(&self) -> Result<Option<File>, Failure> {
+        match self {
+            Self::Log(options) if options.suffix == Suffix::None => wait_for_reader(&options.path),
+            _ => Ok(None),
         }
     }
 

@@ -10,7 +10,7 @@ use tachograph_perflib::FREQUENCY;
 
 use super::archive_options;
 use crate::arguments::{RecordArguments, RecordFormat, SegmentLimit, check_append};
-use crate::commands::output_format::is_standard_output;
+use crate::commands::output_format::{is_standard_output, refuse_blg_in_pipe};
 use crate::failure::{Failure, is_a_folder};
 
 /// When a file ends, and what happens then.
@@ -46,6 +46,9 @@ pub(super) fn record_options(
             "-circular: a {} cannot be circular; use -f bin, or a name that ends in .blg",
             format.name()
         )));
+    }
+    if suffix == Suffix::None {
+        refuse_blg_in_pipe(output, format)?;
     }
     let mut options = RecordOptions::new(output, interval);
     options.suffix = suffix;
