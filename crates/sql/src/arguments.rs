@@ -104,9 +104,9 @@ pub(crate) fn parse<T: Parser>(words: impl IntoIterator<Item = OsString>) -> Res
 /// Puts a blank before a query that begins with a comment, which would look like an option.
 fn after_blank(word: OsString) -> OsString {
     let text = word.to_string_lossy();
-    let is_comment = text.strip_prefix("--").is_some_and(|rest| {
-        rest.starts_with(char::is_whitespace) || rest.lines().nth(1).is_some()
-    });
+    let is_comment = text
+        .strip_prefix("--")
+        .is_some_and(|rest| rest.starts_with(char::is_whitespace) || rest.lines().nth(1).is_some());
     if is_comment { OsString::from(format!(" {text}")) } else { word }
 }
 

@@ -176,8 +176,7 @@ fn schema_error(error: &SchemaError) -> String {
                 }
             };
             // The names of counters have blanks or capitals, those of columns do not.
-            let is_column =
-                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            let is_column = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
             match field.name().bytes().all(is_column) {
                 true => columns,
                 false => format!("{columns}; a text is written in single quotes: '{}'", field.name()),

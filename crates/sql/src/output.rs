@@ -44,7 +44,10 @@ enum Writer {
     Table(TableWriter<Box<dyn Write + Send>>),
     /// The plans of `EXPLAIN`, which have several lines.
     Plan(Box<dyn Write + Send>),
-    Csv { out: Box<dyn Write + Send>, cells: Vec<String> },
+    Csv {
+        out: Box<dyn Write + Send>,
+        cells: Vec<String>,
+    },
     Json(Box<dyn Write + Send>),
     Parquet(Box<ArrowWriter<File>>),
 }
@@ -138,7 +141,9 @@ impl Output {
         match self.writer {
             None => {}
             Some(Writer::Table(table)) => table.finish().map_err(failed)?,
-            Some(Writer::Csv { mut out, .. } | Writer::Json(mut out) | Writer::Plan(mut out)) => out.flush().map_err(failed)?,
+            Some(Writer::Csv { mut out, .. } | Writer::Json(mut out) | Writer::Plan(mut out)) => {
+                out.flush().map_err(failed)?
+            }
             Some(Writer::Parquet(writer)) => drop(writer.close().map_err(Failure::runtime)?),
         }
         match self.target {

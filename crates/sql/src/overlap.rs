@@ -52,8 +52,7 @@ pub(crate) async fn check(
                 included.push(file);
             }
         }
-        check_times(included, &logs, filters.time)
-            .map_err(|error| DataFusionError::External(Box::new(error)))
+        check_times(included, &logs, filters.time).map_err(|error| DataFusionError::External(Box::new(error)))
     });
     checked.await.map_err(|error| DataFusionError::External(Box::new(error)))?
 }
@@ -86,9 +85,7 @@ pub(crate) fn check_times<'a>(
 }
 
 /// The files of each machine, in order of their first samples. Keys are in lower case, as machines are compared everywhere.
-fn by_machine<'a>(
-    files: impl IntoIterator<Item = &'a ArchiveLocation>,
-) -> BTreeMap<String, Vec<Dated<'a>>> {
+fn by_machine<'a>(files: impl IntoIterator<Item = &'a ArchiveLocation>) -> BTreeMap<String, Vec<Dated<'a>>> {
     let mut machines: BTreeMap<String, Vec<Dated<'a>>> = BTreeMap::new();
     for location in files {
         let facts = PathFacts::of(location.path());
@@ -219,7 +216,9 @@ fn compare_log(
         open.retain(|(file, _)| file.last >= utc);
         while let Some(file) = files.next_if(|file| file.first <= utc) {
             // The query reports the error if it reads the file.
-            if file.last >= utc && let Ok(mut opened) = file.location.open() {
+            if file.last >= utc
+                && let Ok(mut opened) = file.location.open()
+            {
                 open.push((file, Times::read(&mut opened, utc, file.last, time)?));
             }
         }

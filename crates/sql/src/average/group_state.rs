@@ -85,7 +85,7 @@ impl GroupState {
         out.extend_from_slice(&(self.unit.len() as u32).to_le_bytes());
         out.extend_from_slice(self.unit.as_bytes());
         out.push(u8::from(self.identifiers.is_some()));
-        for (minimum, maximum) in self.identifiers {
+        if let Some((minimum, maximum)) = self.identifiers {
             out.extend_from_slice(&minimum.to_le_bytes());
             out.extend_from_slice(&maximum.to_le_bytes());
         }

@@ -131,7 +131,8 @@ fn runs_of_different_formulas_are_refused() {
 fn different_units_are_refused() {
     let (mut columns, groups) = batch(&mut Numbers(4), &[Some("PERF_COUNTER_LARGE_RAWCOUNT")]);
     columns[7] = Arc::new(StringViewArray::from_iter_values(Numbers(5).runs(&["bytes", "KB"])));
-    let refused = GroupAverages::default().update_batch(&columns, &groups, None, GROUPS).expect_err("two units");
+    let refused =
+        GroupAverages::default().update_batch(&columns, &groups, None, GROUPS).expect_err("two units");
     assert!(refused.to_string().contains("different units ("), "{refused}");
     let states = GroupAverages::default().convert_to_state(&columns, None).expect("states");
     let refused = GroupAverages::default().merge_batch(&states, &groups, GROUPS).expect_err("two units");

@@ -206,9 +206,14 @@ fn common_samples_are_refused_on_a_cluster() {
     let cluster = TestCluster::start(1);
     let folder = TempFolder::new();
     write_common_samples(&folder.0);
-    for query in ["SELECT count(*) FROM samples", "SELECT average FROM averages", "SELECT samples FROM machines"] {
+    for query in
+        ["SELECT count(*) FROM samples", "SELECT average FROM averages", "SELECT samples FROM machines"]
+    {
         let message = cluster.fails(&folder, &[query, "a", "a.blg"]);
-        assert!(message.contains("a.blg both contain a sample of the same machine at 2024-03-05T10:00:00"), "{message}");
+        assert!(
+            message.contains("a.blg both contain a sample of the same machine at 2024-03-05T10:00:00"),
+            "{message}"
+        );
         assert!(message.starts_with("tacho sql: /") && message.ends_with("-e ...'"), "{message}");
     }
 }

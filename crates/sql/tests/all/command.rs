@@ -88,7 +88,10 @@ fn results_are_written_to_files() {
     let (message, status) = fails(&folder, &[QUERY, "a.blg", "-o", "out.tsv"]);
     assert_eq!(
         (message.as_str(), status),
-        ("tacho sql: out.tsv: the extension 'tsv' selects no format: use .csv, .json, .parquet or .txt, or the option -f", 2)
+        (
+            "tacho sql: out.tsv: the extension 'tsv' selects no format: use .csv, .json, .parquet or .txt, or the option -f",
+            2
+        )
     );
     let (message, status) = fails(&folder, &[QUERY, "a.blg", "--temp-folder", "none"]);
     assert_eq!((message.as_str(), status), ("tacho sql: --temp-folder: none: this is not a folder", 2));
@@ -244,7 +247,8 @@ fn averages_need_one_unit_and_the_rows_of_one_table() {
     let folder = TempFolder::new();
     write_archive_of_page(&folder);
     let message = |query: &str| fails(&folder, &[query, "ARCHIVE"]).0;
-    let units = message(r#"SELECT average(*) FROM samples WHERE "set" = 'Memory' AND counter LIKE 'Available %'"#);
+    let units =
+        message(r#"SELECT average(*) FROM samples WHERE "set" = 'Memory' AND counter LIKE 'Available %'"#);
     assert!(units.starts_with("tacho sql: counters with different units ('"), "{units}");
     assert!(units.contains("have no common average: select one counter"), "{units}");
     assert_eq!(
@@ -253,7 +257,9 @@ fn averages_need_one_unit_and_the_rows_of_one_table() {
     );
     let subquery = message("SELECT average(*) FROM averages");
     assert!(
-        subquery.starts_with("tacho sql: there is no column 'factor': average(*) averages rows of samples, and needs"),
+        subquery.starts_with(
+            "tacho sql: there is no column 'factor': average(*) averages rows of samples, and needs"
+        ),
         "{subquery}"
     );
     let quotes = message(r#"SELECT count(*) FROM samples WHERE counter = "Available Bytes""#);
@@ -261,7 +267,12 @@ fn averages_need_one_unit_and_the_rows_of_one_table() {
     // Different ids have no average.
     let ids = prints(
         &folder,
-        &["SELECT instance, average, intervals FROM averages WHERE counter = 'ID Process' ORDER BY 1", "ARCHIVE", "-f", "csv"],
+        &[
+            "SELECT instance, average, intervals FROM averages WHERE counter = 'ID Process' ORDER BY 1",
+            "ARCHIVE",
+            "-f",
+            "csv",
+        ],
     );
     assert!(ids.contains("\r\nnginx,903,596\r\n"), "{ids}");
     let mean = "SELECT average(*) AS mean FROM samples WHERE counter = 'ID Process'";

@@ -33,7 +33,9 @@ fn assert_refused(folder: &TempFolder, words: &[&str], second: &str) {
     let at = format!("{second} both contain a sample of the same machine at 2024-03-05T10:00:0");
     assert!(message.contains(&at), "{message}");
     // There are no such options of `tacho sql`.
-    assert!(message.ends_with("omit one of them, or copy separate time ranges of them with 'tacho relog -b ... -e ...'"));
+    assert!(message.ends_with(
+        "omit one of them, or copy separate time ranges of them with 'tacho relog -b ... -e ...'"
+    ));
 }
 
 #[test]

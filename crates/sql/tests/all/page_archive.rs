@@ -47,7 +47,12 @@ fn recorded() -> LogFixture {
         log.at(
             second,
             vec![
-                rows(&[("0,0", [idle(100)]), ("0,1", [idle(50)]), ("0,_Total", [idle(75)]), ("_Total", [idle(75)])]),
+                rows(&[
+                    ("0,0", [idle(100)]),
+                    ("0,1", [idle(50)]),
+                    ("0,_Total", [idle(75)]),
+                    ("_Total", [idle(75)]),
+                ]),
                 one(raw(bytes, 0)),
                 one(raw(bytes / 1024, 0)),
                 one(raw(bytes / 1_048_576, 0)),
