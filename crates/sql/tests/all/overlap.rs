@@ -95,7 +95,7 @@ fn only_samples_that_a_query_reads_are_compared() {
     write(&folder.0.join("b"), &mixed("WEB1", 15, 20).samples, 1000);
     let query = |condition: &str| format!("SELECT count(*) AS rows FROM samples WHERE {condition}");
     let counted = |condition: &str| prints(&folder, &[&query(condition), "a", "b", "-f", "csv"]);
-    assert_eq!(counted("time < '2024-03-05T09:00:15Z'"), "rows\r\n105\r\n");
+    assert_eq!(counted("time < '2024-03-05T09:00:14.5Z'"), "rows\r\n105\r\n");
     assert_eq!(counted("time >= '2024-03-05T09:00:20Z'"), "rows\r\n105\r\n");
     assert_eq!(counted("machine = 'WEB2'"), "rows\r\n0\r\n");
     fails(&folder, &[&query("time <= '2024-03-05T09:00:15Z'"), "a", "b"]);
