@@ -64,6 +64,11 @@ pub struct Counter {
 const IDENTIFIERS: [&str; 6] =
     ["ID Process", "ID Thread", "Process ID", "Thread ID", "Creating Process ID", "ID Base Process"];
 
+/// Whether the values of counters with this English name identify something; see [`Counter::is_identifier`].
+pub fn is_identifier_name(name: &str) -> bool {
+    IDENTIFIERS.iter().any(|known| eq_ignore_case(known, name))
+}
+
 impl Counter {
     /// A counter with this name, type and time base, and default attributes.
     pub fn new(name: impl Into<Arc<str>>, counter_type: CounterType, time_base: i64) -> Self {
@@ -95,8 +100,7 @@ impl Counter {
 
     /// Whether the values identify something, such as a process, so that their sums and averages mean nothing.
     pub fn is_identifier(&self) -> bool {
-        let name = self.english_name.as_deref().unwrap_or(&self.name);
-        IDENTIFIERS.iter().any(|known| eq_ignore_case(known, name))
+        is_identifier_name(self.english_name.as_deref().unwrap_or(&self.name))
     }
 
     /// The unit that follows from type and name: percent, seconds and "per second" from the type; bytes, bits and their

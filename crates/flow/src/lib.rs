@@ -45,7 +45,7 @@ pub use identity::Identity;
 pub use in_zone::InZone;
 pub use joined::{Joined, JoinedLogs};
 pub use machines::{Interleaved, SideBySide};
-pub use merge::{Merge, group_by_machine};
+pub use merge::{Merge, group_by_machine, have_common_counter, machines_of};
 pub use name_sums::{IsTotal, NameSums, NameSumsSink, NameSumsSource};
 pub use read_limited::read_limited;
 pub use readahead::Readahead;

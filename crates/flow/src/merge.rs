@@ -235,7 +235,7 @@ impl Merge {
 }
 
 /// Whether the same counter of the same instance occurs in both lists. A wildcard includes all instances.
-fn have_common_counter(one: &[Arc<CounterSet>], other: &[Arc<CounterSet>]) -> bool {
+pub fn have_common_counter(one: &[Arc<CounterSet>], other: &[Arc<CounterSet>]) -> bool {
     let counters = |sets: &[Arc<CounterSet>]| {
         let mut counters = HashSet::new();
         for set in sets {
@@ -260,7 +260,7 @@ fn have_common_counter(one: &[Arc<CounterSet>], other: &[Arc<CounterSet>]) -> bo
 }
 
 /// The machines of a sample's groups, in lower case.
-pub(crate) fn machines_of(sample: &Sample) -> BTreeSet<String> {
+pub fn machines_of(sample: &Sample) -> BTreeSet<String> {
     sample.groups.iter().map(|group| group.set.machine.to_lowercase()).collect()
 }
 

@@ -99,6 +99,8 @@ pub(crate) struct ScannedRows {
     intervals: Vec<i64>,
     first_time: Option<Moment>,
     last_time: Option<Moment>,
+    /// The time of the sample that was scanned last. With several machines, it can be earlier than `last_time`.
+    previous_time: Option<Moment>,
 }
 
 /// A group of the union with all its counters and instances.
@@ -131,7 +133,7 @@ impl UnionScan {
 
     /// Adds the rows of a further machine whose samples become rows of the written log.
     pub(crate) fn add_rows(&mut self, rows: ScannedRows) {
-        let ScannedRows { samples, intervals, first_time: first_sample, last_time: last } = rows;
+        let ScannedRows { samples, intervals, first_time: first_sample, last_time: last, .. } = rows;
         self.rows.samples += samples;
         self.rows.intervals.extend(intervals);
         self.rows.first_time = [self.rows.first_time, first_sample].into_iter().flatten().min();
@@ -194,11 +196,14 @@ impl UnionScan {
     fn count(&mut self, sample: &Sample) {
         self.rows.samples += 1;
         self.values += sample.value_count() as u64;
-        self.rows.first_time.get_or_insert(sample.at);
-        if let Some(last) = self.rows.last_time.replace(sample.at)
+        // Machines are scanned one after another, and the samples of the next one can be earlier.
+        self.rows.first_time = Some(self.rows.first_time.map_or(sample.at, |first| first.min(sample.at)));
+        self.rows.last_time = self.rows.last_time.max(Some(sample.at));
+        if let Some(previous) = self.rows.previous_time.replace(sample.at)
+            && previous.utc <= sample.at.utc
             && self.rows.intervals.len() < MAX_INTERVALS
         {
-            self.rows.intervals.push(sample.at.utc.since(last.utc));
+            self.rows.intervals.push(sample.at.utc.since(previous.utc));
         }
     }
 }

@@ -37,7 +37,8 @@ pub(crate) use read::ArchivePosition;
 pub use read::{ArchiveReader, SkippedDamage};
 pub use row_average::{MixedTypes, RowAverage, RowNumbers, RowSums};
 pub use rows::{
-    ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, MachineBlock, RowColumn, RowGroup, RowGroupSpan, SampleRows,
+    ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, ListedSample, ListedSamples, MachineBlock, RowColumn,
+    RowGroup, RowGroupSpan, SampleRows,
 };
 pub use segments::{SegmentName, open_folder, segments};
 pub use storage::{DiskStorage, Storage, StorageFile};

@@ -171,27 +171,10 @@ impl PartitionReader {
         }
     }
 
-    /// Whether the filters exclude a file by its path.
-    fn is_excluded(&self, location: &ArchiveLocation) -> Result<bool> {
-        let facts = PathFacts::of(location.path());
-        if facts.times.is_some_and(|times| !self.filters.time.overlaps(times.first, times.last)) {
-            return Ok(true);
-        }
-        let Some(filter) = &self.filters.file else { return Ok(false) };
-        let column = |&position: &usize| match position {
-            MACHINE => facts.machine.as_deref().map(one_text),
-            _ => facts.date.map(|date| one_date(unix_microseconds(date.0))),
-        };
-        match filter.columns.iter().map(column).collect::<Option<Vec<_>>>() {
-            Some(columns) => Ok(!filter.evaluate(columns)?.value(0)),
-            None => Ok(false),
-        }
-    }
-
     /// Opens a file, unless it is damaged and skipped, or its path, or the filter over `machine` and `date`, excludes it.
     fn open(&mut self, index: usize) -> Result<()> {
         let queued = &self.queue.files[index];
-        if self.is_excluded(&queued.location)? {
+        if is_excluded(&self.filters, &queued.location)? {
             let _ = queued.row_groups.set(0);
             return Ok(());
         }
@@ -222,6 +205,23 @@ impl PartitionReader {
             self.file = Some(OpenFile { index, rows, reported });
         }
         Ok(())
+    }
+}
+
+/// Whether filters exclude a file by its path.
+pub(crate) fn is_excluded(filters: &Filters, location: &ArchiveLocation) -> Result<bool> {
+    let facts = PathFacts::of(location.path());
+    if facts.times.is_some_and(|times| !filters.time.overlaps(times.first, times.last)) {
+        return Ok(true);
+    }
+    let Some(filter) = &filters.file else { return Ok(false) };
+    let column = |&position: &usize| match position {
+        MACHINE => facts.machine.as_deref().map(one_text),
+        _ => facts.date.map(|date| one_date(unix_microseconds(date.0))),
+    };
+    match filter.columns.iter().map(column).collect::<Option<Vec<_>>>() {
+        Some(columns) => Ok(!filter.evaluate(columns)?.value(0)),
+        None => Ok(false),
     }
 }
 

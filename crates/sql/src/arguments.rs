@@ -20,16 +20,22 @@ pub enum Format {
     Parquet,
 }
 
+/// The programs of a cluster have commands of their own.
+const CLUSTER_HELP: &str = "\
+Commands for --cluster:
+  tacho-sql scheduler  Divide queries into tasks for executors
+  tacho-sql executor   Run the tasks of queries";
+
 /// Query logs with SQL.
 ///
 /// Tables: 'samples' (a row per value), 'averages' (a row per counter of each instance), 'counters' and 'machines'. In a query over
 /// samples, average(*) is the average of the rows by the counter's own formula:
 ///
-/// tacho sql "SELECT instance, average(*) FROM samples WHERE counter = 'Avg. Disk sec/Read' GROUP BY instance" LOG
+/// tacho sql "SELECT instance, average(*) FROM samples WHERE \"set\" = 'PhysicalDisk' AND counter = 'Avg. Disk sec/Read' GROUP BY instance" LOG
 ///
 /// docs/sql.md describes the tables.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "tacho sql", version, max_term_width = 100, args_override_self = true)]
+#[command(name = "tacho sql", version, max_term_width = 100, args_override_self = true, after_help = CLUSTER_HELP)]
 pub struct Arguments {
     /// The query. DESCRIBE samples lists the columns of a table; EXPLAIN shows the plan of a query.
     #[arg(value_name = "SQL")]
@@ -78,7 +84,7 @@ pub enum Outcome<T = Arguments> {
 /// When they are invalid.
 pub(crate) fn parse<T: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<Outcome<T>, Failure> {
     use clap::error::ErrorKind;
-    match T::try_parse_from(words) {
+    match T::try_parse_from(words.into_iter().map(after_blank)) {
         Ok(arguments) => Ok(Outcome::Run(arguments)),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Outcome::Text(error.to_string())),
@@ -93,6 +99,15 @@ pub(crate) fn parse<T: Parser>(words: impl IntoIterator<Item = OsString>) -> Res
             }
         },
     }
+}
+
+/// Puts a blank before a query that begins with a comment, which would look like an option.
+fn after_blank(word: OsString) -> OsString {
+    let text = word.to_string_lossy();
+    let is_comment = text
+        .strip_prefix("--")
+        .is_some_and(|rest| rest.starts_with(char::is_whitespace) || rest.lines().nth(1).is_some());
+    if is_comment { OsString::from(format!(" {text}")) } else { word }
 }
 
 /// Parses a number of bytes with an optional unit: K, M or G (powers of 1024).

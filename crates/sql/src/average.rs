@@ -14,12 +14,13 @@ use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
 };
-use tachograph_counters::CounterType;
-use tachograph_logs::archive::{MixedTypes, RowAverage, RowNumbers};
+use tachograph_logs::archive::RowNumbers;
 
+use self::group_state::{GroupState, RowKind};
 use self::rows::{Rows, cast};
 use crate::batches::time_type;
 
+mod group_state;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,8 @@ mod tests;
 pub(crate) const AVERAGE: &str = "average";
 
 /// The columns that `average(*)` stands for, in the order of the function's arguments.
-pub(crate) const ARGUMENTS: [&str; 7] = ["type", "factor", "num", "den", "value", "multi_count", "time"];
+pub(crate) const ARGUMENTS: [&str; 9] =
+    ["type", "factor", "num", "den", "value", "multi_count", "time", "unit", "counter"];
 
 /// The aggregate function: averages rows by the formula of their counter type, as `tacho stats` does.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -60,6 +62,8 @@ impl AggregateUDFImpl for AverageFunction {
             DataType::Float64,
             DataType::Int32,
             time_type(),
+            DataType::Utf8View,
+            DataType::Utf8View,
         ];
         match arg_types.len() == expected.len() {
             true => Ok(expected.into()),
@@ -95,26 +99,19 @@ impl AggregateUDFImpl for AverageFunction {
     }
 }
 
-fn mixed_types_error(error: MixedTypes) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
-}
-
 /// The state of a group; `None` before the first row with a value.
-type State = Option<RowAverage>;
+type State = Option<GroupState>;
 
 #[inline]
-fn add(state: &mut State, counter_type: CounterType, numbers: &RowNumbers) -> Result<()> {
-    state
-        .get_or_insert_with(|| RowAverage::new(counter_type))
-        .add(counter_type, numbers)
-        .map_err(mixed_types_error)
+fn add(state: &mut State, kind: RowKind<'_>, numbers: &RowNumbers) -> Result<()> {
+    state.get_or_insert_with(|| GroupState::new(kind)).add(kind, numbers)
 }
 
 fn merge(state: &mut State, bytes: &[u8]) -> Result<()> {
     let wrong = || internal_datafusion_err!("average: invalid state of {} bytes", bytes.len());
-    let other = RowAverage::decode(bytes).ok_or_else(wrong)?;
+    let other = GroupState::decode(bytes).ok_or_else(wrong)?;
     match state {
-        Some(state) => state.merge(&other).map_err(mixed_types_error)?,
+        Some(state) => state.merge(&other)?,
         None => *state = Some(other),
     }
     Ok(())
@@ -122,7 +119,7 @@ fn merge(state: &mut State, bytes: &[u8]) -> Result<()> {
 
 /// Encodes states as a binary array; `None` becomes null.
 fn encode(states: &[State]) -> ArrayRef {
-    let mut builder = BinaryBuilder::with_capacity(states.len(), states.len() * 104);
+    let mut builder = BinaryBuilder::with_capacity(states.len(), states.len() * 128);
     let mut bytes = Vec::new();
     for state in states {
         bytes.clear();
@@ -147,19 +144,19 @@ impl Accumulator for OneAverage {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let mut rows = Rows::new(values)?;
         for row in 0..rows.len() {
-            if let Some((counter_type, numbers)) = rows.get(row)? {
-                add(&mut self.state, counter_type, &numbers)?;
+            if let Some((kind, numbers)) = rows.get(row)? {
+                add(&mut self.state, kind, &numbers)?;
             }
         }
         Ok(())
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(ScalarValue::Float64(self.state.as_ref().and_then(RowAverage::value)))
+        Ok(ScalarValue::Float64(self.state.as_ref().and_then(GroupState::value)))
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.state.as_ref().map_or(0, RowAverage::heap_bytes)
+        size_of::<Self>() + self.state.as_ref().map_or(0, GroupState::heap_bytes)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
@@ -190,7 +187,7 @@ struct GroupAverages {
 impl GroupAverages {
     fn change(&mut self, group: usize, change: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         let state = &mut self.states[group];
-        let heap_bytes = |state: &State| state.as_ref().map_or(0, RowAverage::heap_bytes);
+        let heap_bytes = |state: &State| state.as_ref().map_or(0, GroupState::heap_bytes);
         let before = heap_bytes(state);
         change(state)?;
         self.heap_bytes = (self.heap_bytes + heap_bytes(state)).saturating_sub(before);
@@ -199,7 +196,7 @@ impl GroupAverages {
 
     fn take(&mut self, emit_to: EmitTo) -> Vec<State> {
         let taken = emit_to.take_needed(&mut self.states);
-        let heap_bytes: usize = taken.iter().flatten().map(RowAverage::heap_bytes).sum();
+        let heap_bytes: usize = taken.iter().flatten().map(GroupState::heap_bytes).sum();
         self.heap_bytes = self.heap_bytes.saturating_sub(heap_bytes);
         taken
     }
@@ -219,22 +216,21 @@ impl GroupsAccumulator for GroupAverages {
         while let Some(&group) = group_indices.get(row) {
             // The rows of a series follow each other, so most rows are in long runs, whose sums are added at once.
             if opt_filter.is_none()
-                && let Some(counter_type) = rows.summed_type(row)?
+                && let Some(kind) = rows.summed_kind(row)?
                 && let end = rows.end_of_run(row, group_indices)
                 && end > row
             {
                 let factor = rows.factors.value(row);
                 let sums = rows.sums(row..end);
                 self.change(group, |state| {
-                    let state = state.get_or_insert_with(|| RowAverage::new(counter_type));
-                    state.add_sums(counter_type, factor, &sums).map_err(mixed_types_error)
+                    state.get_or_insert_with(|| GroupState::new(kind)).add_sums(kind, factor, &sums)
                 })?;
                 row = end;
                 continue;
             }
             let is_filtered = opt_filter.is_some_and(|filter| filter.is_null(row) || !filter.value(row));
-            if !is_filtered && let Some((counter_type, numbers)) = rows.get(row)? {
-                self.change(group, |state| add(state, counter_type, &numbers))?;
+            if !is_filtered && let Some((kind, numbers)) = rows.get(row)? {
+                self.change(group, |state| add(state, kind, &numbers))?;
             }
             row += 1;
         }
@@ -243,7 +239,7 @@ impl GroupsAccumulator for GroupAverages {
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let states = self.take(emit_to);
-        let values = states.iter().map(|state| state.as_ref().and_then(RowAverage::value));
+        let values = states.iter().map(|state| state.as_ref().and_then(GroupState::value));
         Ok(Arc::new(values.collect::<Float64Array>()))
     }
 
@@ -278,8 +274,8 @@ impl GroupsAccumulator for GroupAverages {
         let mut states: Vec<State> = vec![None; rows.len()];
         for (row, state) in states.iter_mut().enumerate() {
             let is_filtered = opt_filter.is_some_and(|filter| filter.is_null(row) || !filter.value(row));
-            if !is_filtered && let Some((counter_type, numbers)) = rows.get(row)? {
-                add(state, counter_type, &numbers)?;
+            if !is_filtered && let Some((kind, numbers)) = rows.get(row)? {
+                add(state, kind, &numbers)?;
             }
         }
         Ok(vec![encode(&states)])

@@ -101,15 +101,33 @@ impl Failure {
     }
 
     fn of_external(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Self {
-        match error.downcast_ref::<DataFusionError>() {
-            Some(error) => Self::of_query(error, &[]),
+        if let Some(error) = error.downcast_ref::<DataFusionError>() {
+            return Self::of_query(error, &[]);
+        }
+        match error.downcast_ref::<FlowError>() {
+            Some(error) => Self::of_flow(error),
             None => Self::runtime(error),
+        }
+    }
+
+    /// An error of reading logs.
+    fn of_flow(error: &FlowError) -> Self {
+        match error {
+            // `tacho sql` has no -b and -e.
+            FlowError::SameMoment { first, second, at } => Self::runtime(format!(
+                "{} and {} both contain a sample of the same machine at {at}: omit one of them, or copy separate time ranges \
+                 of them with 'tacho relog -b ... -e ...'",
+                first.display(),
+                second.display()
+            )),
+            error => Self::runtime(error),
         }
     }
 }
 
 /// Prints a message to standard error.
 pub(crate) fn notify(message: &str) {
+    let message = message.replace('\t', "  ");
     let lines: Vec<_> = message.lines().map(escape_controls).collect();
     // Nothing can be done if standard error is closed.
     let _ = writeln!(std::io::stderr(), "tacho sql: {}", lines.join("\n"));
@@ -117,7 +135,7 @@ pub(crate) fn notify(message: &str) {
 
 impl From<FlowError> for Failure {
     fn from(error: FlowError) -> Self {
-        Self::runtime(error)
+        Self::of_flow(&error)
     }
 }
 
@@ -151,11 +169,17 @@ fn schema_error(error: &SchemaError) -> String {
                 }
             }
             names.truncate(MAX_NAMES);
-            match names.is_empty() {
+            let columns = match names.is_empty() {
                 true => format!("there is no column '{}' here", field.name()),
                 false => {
                     format!("there is no column '{}': the columns are {}", field.name(), names.join(", "))
                 }
+            };
+            // The names of counters have blanks or capitals, those of columns do not.
+            let is_column = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            match field.name().bytes().all(is_column) {
+                true => columns,
+                false => format!("{columns}; a text is written in single quotes: '{}'", field.name()),
             }
         }
         SchemaError::AmbiguousReference { field } => {

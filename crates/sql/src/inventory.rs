@@ -24,8 +24,10 @@ use tachograph_logs::archive::counter_facts;
 
 use crate::batches::time_type;
 use crate::damage::Damage;
+use crate::filters::TimeRange;
 use crate::location::ArchiveLocation;
 use crate::log_scan::log_query;
+use crate::overlap;
 
 /// Identifies one of the two tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,7 @@ impl SharedInventory {
     }
 
     fn read(&self) -> Result<BTreeMap<String, MachineFacts>, FlowError> {
+        overlap::check_times(&self.archive_files, &self.logs, TimeRange::default())?;
         let mut machines: BTreeMap<String, MachineFacts> = BTreeMap::new();
         for location in &self.archive_files {
             let file = match location.open() {

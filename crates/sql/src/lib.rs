@@ -21,6 +21,7 @@ mod location;
 mod log_scan;
 mod memory;
 mod output;
+mod overlap;
 mod progress;
 mod query;
 mod s3;

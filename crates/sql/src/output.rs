@@ -13,6 +13,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use tachograph_monitor::figures::escape_controls;
 
 use crate::arguments::{Arguments, Format};
 use crate::failure::Failure;
@@ -41,7 +42,12 @@ enum Target {
 
 enum Writer {
     Table(TableWriter<Box<dyn Write + Send>>),
-    Csv { out: Box<dyn Write + Send>, cells: Vec<String> },
+    /// The plans of `EXPLAIN`, which have several lines.
+    Plan(Box<dyn Write + Send>),
+    Csv {
+        out: Box<dyn Write + Send>,
+        cells: Vec<String>,
+    },
     Json(Box<dyn Write + Send>),
     Parquet(Box<ArrowWriter<File>>),
 }
@@ -66,6 +72,7 @@ impl Output {
         let failed = |error: io::Error| Failure::of_output(&error);
         let names = schema.fields().iter().map(|field| field.name().clone());
         self.writer = Some(match self.format {
+            Format::Table if is_plan(schema) => Writer::Plan(self.stream().map_err(failed)?),
             Format::Table => {
                 let width = matches!(self.target, Target::StandardOutput).then(terminal_width).flatten();
                 Writer::Table(TableWriter::new(self.stream().map_err(failed)?, schema, width))
@@ -106,6 +113,15 @@ impl Output {
         match &mut self.writer {
             None => Ok(()),
             Some(Writer::Table(table)) => table.push(batch).map_err(failed),
+            Some(Writer::Plan(out)) => {
+                let columns = Cells::new(batch).map_err(Failure::runtime)?;
+                let mut cells = Vec::new();
+                for row in 0..batch.num_rows() {
+                    columns.row(row, &mut cells);
+                    write_plan(out, &cells).map_err(failed)?;
+                }
+                Ok(())
+            }
             Some(Writer::Csv { out, cells }) => {
                 let columns = Cells::new(batch).map_err(Failure::runtime)?;
                 for row in 0..batch.num_rows() {
@@ -125,7 +141,9 @@ impl Output {
         match self.writer {
             None => {}
             Some(Writer::Table(table)) => table.finish().map_err(failed)?,
-            Some(Writer::Csv { mut out, .. } | Writer::Json(mut out)) => out.flush().map_err(failed)?,
+            Some(Writer::Csv { mut out, .. } | Writer::Json(mut out) | Writer::Plan(mut out)) => {
+                out.flush().map_err(failed)?
+            }
             Some(Writer::Parquet(writer)) => drop(writer.close().map_err(Failure::runtime)?),
         }
         match self.target {
@@ -133,6 +151,18 @@ impl Output {
             Target::File { file, path, overwrite } => persist(file, &path, overwrite),
         }
     }
+}
+
+/// Whether a result is that of `EXPLAIN`.
+fn is_plan(schema: &SchemaRef) -> bool {
+    schema.fields().iter().map(|field| field.name().as_str()).eq(["plan_type", "plan"])
+}
+
+/// Writes the kind of a plan, and its lines, indented.
+fn write_plan(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
+    let [kind, plan] = cells else { return Ok(()) };
+    writeln!(out, "{}", escape_controls(kind))?;
+    plan.lines().try_for_each(|line| writeln!(out, "  {}", escape_controls(line)))
 }
 
 fn format_of(arguments: &Arguments) -> Result<Format, Failure> {
@@ -143,6 +173,16 @@ fn format_of(arguments: &Arguments) -> Result<Format, Failure> {
         Some("parquet") => Some(Format::Parquet),
         _ => None,
     };
+    // Other extensions, such as .tsv, promise a format that the text table is not.
+    if let (None, None, Some(path), Some(extension)) =
+        (arguments.format, from_extension, &arguments.output, extension)
+        && !extension.eq_ignore_ascii_case("txt")
+    {
+        return Err(Failure::usage(format!(
+            "{}: the extension '{extension}' selects no format: use .csv, .json, .parquet or .txt, or the option -f",
+            path.display()
+        )));
+    }
     let format = arguments.format.or(from_extension).unwrap_or(Format::Table);
     let is_to_file = arguments.output.as_deref().is_some_and(|path| path != Path::new("-"));
     match format == Format::Parquet && !is_to_file {

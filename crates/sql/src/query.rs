@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, SchemaError};
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -19,7 +19,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::Notify;
 
 use crate::arguments::Arguments;
-use crate::average::AverageFunction;
+use crate::average::{ARGUMENTS, AVERAGE, AverageFunction};
 use crate::cluster::Cluster;
 use crate::damage::Damage;
 use crate::date_trunc::date_trunc;
@@ -127,8 +127,9 @@ impl Engine {
         let state = self.context.state();
         let dialect = state.config_options().sql_parser.dialect;
         let mut statement = state.sql_to_statement(sql, &dialect)?;
-        expand_averages(&mut statement);
-        let plan = state.statement_to_plan(statement).await?;
+        let has_averages = expand_averages(&mut statement);
+        let planned = state.statement_to_plan(statement).await;
+        let plan = planned.map_err(|error| if has_averages { average_error(error) } else { error })?;
         let only_reads =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         only_reads.verify_plan(&plan)?;
@@ -149,6 +150,27 @@ impl Engine {
     /// Number of bytes that queries have read.
     pub fn bytes_read(&self) -> u64 {
         self.read.get()
+    }
+}
+
+/// Explains an error about a column that `average(*)` stands for.
+fn average_error(error: DataFusionError) -> DataFusionError {
+    let DataFusionError::SchemaError(cause, _) = error.find_root() else { return error };
+    match &**cause {
+        SchemaError::AmbiguousReference { field } if ARGUMENTS.contains(&field.name()) => {
+            DataFusionError::Plan(format!(
+                "several tables have the column '{}': write {AVERAGE}(TABLE.*) to average the rows of one of them",
+                field.name()
+            ))
+        }
+        SchemaError::FieldNotFound { field, .. } if ARGUMENTS.contains(&field.name()) => {
+            DataFusionError::Plan(format!(
+                "there is no column '{}': {AVERAGE}(*) averages rows of samples, and needs their columns {}",
+                field.name(),
+                ARGUMENTS.join(", ")
+            ))
+        }
+        _ => error,
     }
 }
 
@@ -304,6 +326,9 @@ async fn write_result(
     threads: usize,
     cluster: Option<&Cluster>,
 ) -> Result<(), Failure> {
+    if let Some(folder) = arguments.temp_folder.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!("--temp-folder: {}: this is not a folder", folder.display())));
+    }
     let mut output = Output::new(arguments)?;
     let inputs = Inputs::new(&arguments.inputs).await?;
     let temp_folder = arguments.temp_folder.clone();

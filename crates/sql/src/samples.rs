@@ -18,6 +18,7 @@ use crate::damage::Damage;
 use crate::filters::{Filters, support};
 use crate::location::ArchiveLocation;
 use crate::log_scan::LogPartition;
+use crate::overlap;
 use crate::progress::BytesRead;
 
 /// The rows of all inputs.
@@ -69,6 +70,7 @@ impl TableProvider for Samples {
         };
         let schema: SchemaRef = Arc::new(self.schema.project(&projection)?);
         let filters = Arc::new(Filters::new(state, &self.schema, filters)?);
+        overlap::check(&self.archive_files, &self.logs, &filters).await?;
         let mut partitions: Vec<Arc<dyn PartitionStream>> = Vec::new();
         if !self.archive_files.is_empty() {
             let queue = Arc::new(FileQueue::new(self.archive_files.clone(), self.damage.clone()));

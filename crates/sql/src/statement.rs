@@ -11,19 +11,23 @@ use datafusion::sql::sqlparser::ast::{
 use crate::average::{ARGUMENTS, AVERAGE};
 
 /// Replaces the `*` in `average(*)` and `average(t.*)` by the columns that the function needs, and names the result
-/// column `average`.
-pub(crate) fn expand_averages(statement: &mut Statement) {
+/// column `average`. Returns whether there was one.
+pub(crate) fn expand_averages(statement: &mut Statement) -> bool {
     match statement {
         Statement::Statement(statement) => {
+            let mut expansion = Expansion { has_expanded: false };
             // The visitor never breaks.
-            let _ = statement.visit(&mut Expansion);
+            let _ = statement.visit(&mut expansion);
+            expansion.has_expanded
         }
         Statement::Explain(explain) => expand_averages(&mut explain.statement),
-        _ => {}
+        _ => false,
     }
 }
 
-struct Expansion;
+struct Expansion {
+    has_expanded: bool,
+}
 
 impl VisitorMut for Expansion {
     type Break = ();
@@ -57,6 +61,7 @@ impl VisitorMut for Expansion {
                 };
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))
             };
+            self.has_expanded = true;
             function.args = FunctionArguments::List(FunctionArgumentList {
                 duplicate_treatment: None,
                 args: ARGUMENTS.iter().map(argument).collect(),

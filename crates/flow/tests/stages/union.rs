@@ -23,6 +23,21 @@ fn a_missing_group_is_marked() {
     assert_eq!(out[1].groups[0].status, Status::ITEM_NOT_VALIDATED);
 }
 
+/// The machines of a folder are scanned one after another, whatever their times.
+#[test]
+fn the_time_range_of_machines_has_the_earliest_and_the_latest_sample() {
+    let mut one = Table::new("A", "X", &["C"]);
+    let mut other = Table::new("B", "X", &["C"]);
+    let mut samples: Vec<_> =
+        [100, 101, 102].map(|at| sample(at, vec![one.group(&[("", &[(1, 0)])])])).into();
+    samples.extend([3, 4, 5].map(|at| sample(at, vec![other.group(&[("", &[(1, 0)])])])));
+    let times = [samples[3].at, samples[2].at];
+    let mut scan = UnionScan::default();
+    run(&mut Samples::new(samples), &mut scan, || {}).expect("no error");
+    assert_eq!(scan.time_range(), Some((times[0], times[1])));
+    assert_eq!(scan.typical_interval(), Some(SECOND));
+}
+
 #[test]
 fn names_of_sets_and_counters_are_compared_case_insensitively() {
     let mut upper = Table::new("SRV", "Memory", &["Pages/sec"]);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
 
@@ -113,6 +113,26 @@ pub struct RowGroup {
     table: SampleTable,
 }
 
+/// A sample without its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedSample {
+    /// When the sample was taken.
+    pub at: Moment,
+    /// Whether the sample only opens the first intervals.
+    pub is_baseline: bool,
+    /// The index of the list of its groups in [`ListedSamples::lists`].
+    pub list: usize,
+}
+
+/// The samples of a row group.
+#[derive(Clone, Debug, Default)]
+pub struct ListedSamples {
+    /// The samples, in order of time.
+    pub samples: Vec<ListedSample>,
+    /// The distinct lists of the descriptions of a sample's groups.
+    pub lists: Vec<Vec<Arc<CounterSet>>>,
+}
+
 impl ArchiveRows {
     /// Opens a file and reads its footer.
     ///
@@ -177,6 +197,20 @@ impl<R: ReadRanges> ArchiveRows<R> {
         }
         let table = self.file.table(index).map_err(|error| error.at_path(&self.path))?;
         Ok(RowGroup { index, table })
+    }
+
+    /// The samples of a row group, with the descriptions of their groups.
+    pub fn samples(&self, group: &RowGroup) -> ListedSamples {
+        let set = |slot: &u32| Arc::clone(&self.file.sets[group.table.slots[*slot as usize].set as usize]);
+        let samples = group.table.samples.iter().map(|sample| ListedSample {
+            at: sample.at,
+            is_baseline: sample.is_baseline,
+            list: sample.list as usize,
+        });
+        ListedSamples {
+            samples: samples.collect(),
+            lists: group.table.lists.iter().map(|slots| slots.iter().map(set).collect()).collect(),
+        }
     }
 
     /// Announces columns that are read next, with the same rows (see [`ReadRanges::prepare`]).

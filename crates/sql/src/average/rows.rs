@@ -7,7 +7,10 @@ use datafusion::arrow::array::{
 };
 use datafusion::common::{Result, exec_datafusion_err, internal_datafusion_err};
 use tachograph_counters::CounterType;
+use tachograph_counters::set::is_identifier_name;
 use tachograph_logs::archive::{RowAverage, RowNumbers, RowSums};
+
+use super::group_state::RowKind;
 
 /// The arguments of a batch.
 pub(super) struct Rows<'a> {
@@ -18,8 +21,12 @@ pub(super) struct Rows<'a> {
     values: &'a Float64Array,
     multi_counts: &'a Int32Array,
     times: &'a TimestampMicrosecondArray,
+    units: &'a StringViewArray,
+    counters: &'a StringViewArray,
     /// The type of the last row, with its string view, so that equal views are parsed once.
     last: Option<(u128, CounterType)>,
+    /// Whether the last row is of an identifier, with the string view of its counter.
+    last_counter: Option<(u128, bool)>,
 }
 
 pub(super) fn cast<T: 'static>(array: &ArrayRef) -> Result<&T> {
@@ -41,7 +48,7 @@ impl Downcast for ArrayRef {
 
 impl<'a> Rows<'a> {
     pub(super) fn new(values: &'a [ArrayRef]) -> Result<Self> {
-        let [types, factors, nums, dens, values, multi_counts, times] = values else {
+        let [types, factors, nums, dens, values, multi_counts, times, units, counters] = values else {
             return Err(internal_datafusion_err!("average: called with {} arguments", values.len()));
         };
         Ok(Self {
@@ -52,7 +59,10 @@ impl<'a> Rows<'a> {
             values: cast(values)?,
             multi_counts: cast(multi_counts)?,
             times: cast(times)?,
+            units: cast(units)?,
+            counters: cast(counters)?,
             last: None,
+            last_counter: None,
         })
     }
 
@@ -77,22 +87,52 @@ impl<'a> Rows<'a> {
         Ok(counter_type)
     }
 
-    /// The type of a row with `num`, if the average depends only on sums.
+    /// The properties of a row with a type, which rows must have in common to be averaged.
     #[inline]
-    pub(super) fn summed_type(&mut self, row: usize) -> Result<Option<CounterType>> {
+    fn kind(&mut self, row: usize) -> Result<RowKind<'a>> {
+        let counter_type = self.counter_type(row)?;
+        let unit = if self.units.is_valid(row) { self.units.value(row) } else { "" };
+        Ok(RowKind { counter_type, unit, is_identifier: self.is_identifier(row) })
+    }
+
+    #[inline]
+    fn is_identifier(&mut self, row: usize) -> bool {
+        if self.counters.is_null(row) {
+            return false;
+        }
+        let view = self.counters.views()[row];
+        match self.last_counter {
+            Some((last, is_identifier)) if last == view => is_identifier,
+            _ => {
+                let is_identifier = is_identifier_name(self.counters.value(row));
+                self.last_counter = Some((view, is_identifier));
+                is_identifier
+            }
+        }
+    }
+
+    /// The properties of a row with `num`, if the average depends only on sums.
+    #[inline]
+    pub(super) fn summed_kind(&mut self, row: usize) -> Result<Option<RowKind<'a>>> {
         if self.nums.is_null(row) || self.types.is_null(row) {
             return Ok(None);
         }
-        Ok(Some(self.counter_type(row)?).filter(|&counter_type| RowAverage::is_summed(counter_type)))
+        let kind = self.kind(row)?;
+        Ok(Some(kind).filter(|kind| RowAverage::is_summed(kind.counter_type) && !kind.is_identifier))
     }
 
-    /// The end of the rows from `row` on that are in the same group, have the same type, factor and the multiplier 1, and have
-    /// `num` and `den`, but no `value`; `row` if there are none.
+    /// The end of the rows from `row` on that are in the same group, have the same counter, type, unit, factor and the multiplier
+    /// 1, and have `num` and `den`, but no `value`; `row` if there are none.
     pub(super) fn end_of_run(&self, row: usize, groups: &[usize]) -> usize {
         let Some(&group) = groups.get(row) else { return row };
         let (view, factor) = (self.types.views()[row], self.factors.value(row).to_bits());
+        let is_same = |texts: &StringViewArray, other: usize| {
+            texts.views()[other] == texts.views()[row] && texts.is_valid(other) == texts.is_valid(row)
+        };
         let is_in_run = |row: usize| {
             groups[row] == group
+                && is_same(self.counters, row)
+                && is_same(self.units, row)
                 && self.types.is_valid(row)
                 && self.types.views()[row] == view
                 && self.factors.value(row).to_bits() == factor
@@ -114,14 +154,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The type and the numbers of a row; `None` for a row without a value.
+    /// The properties and the numbers of a row; `None` for a row without a value.
     #[inline]
-    pub(super) fn get(&mut self, row: usize) -> Result<Option<(CounterType, RowNumbers)>> {
+    pub(super) fn get(&mut self, row: usize) -> Result<Option<(RowKind<'a>, RowNumbers)>> {
         let (num, value) = (self.nums.is_valid(row), self.values.is_valid(row));
         if (!num && !value) || self.types.is_null(row) {
             return Ok(None);
         }
-        let counter_type = self.counter_type(row)?;
+        let kind = self.kind(row)?;
         let numbers = RowNumbers {
             num: num.then(|| self.nums.value(row)),
             den: self.dens.is_valid(row).then(|| self.dens.value(row)),
@@ -133,6 +173,6 @@ impl<'a> Rows<'a> {
             },
             time: self.times.value(row),
         };
-        Ok(Some((counter_type, numbers)))
+        Ok(Some((kind, numbers)))
     }
 }

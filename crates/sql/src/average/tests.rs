@@ -5,9 +5,9 @@ use datafusion::arrow::array::{
 };
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator as _};
 use tachograph_counters::CounterType;
-use tachograph_logs::archive::RowAverage;
 
 use super::GroupAverages;
+use super::group_state::GroupState;
 use super::rows::Rows;
 
 const ROWS: usize = 4000;
@@ -35,7 +35,7 @@ impl Numbers {
 }
 
 /// A batch with runs of equal types, factors, multipliers and groups, and with rows that lack numbers.
-fn batch(numbers: &mut Numbers, types: &[Option<&str>]) -> ([ArrayRef; 7], Vec<usize>) {
+fn batch(numbers: &mut Numbers, types: &[Option<&str>]) -> ([ArrayRef; 9], Vec<usize>) {
     let groups = numbers.runs(&std::array::from_fn::<usize, GROUPS, _>(|group| group));
     let has_num = numbers.runs(&[true, true, true, false]);
     let has_den = numbers.runs(&[true, true, true, false]);
@@ -48,7 +48,7 @@ fn batch(numbers: &mut Numbers, types: &[Option<&str>]) -> ([ArrayRef; 7], Vec<u
     let dens: Int64Array = has_den.iter().map(|&exists| number(exists, false)).collect();
     let values: Float64Array =
         has_value.iter().map(|&exists| number(exists, true).map(|value| value as f64)).collect();
-    let columns: [ArrayRef; 7] = [
+    let columns: [ArrayRef; 9] = [
         Arc::new(StringViewArray::from_iter(numbers.runs(types))),
         Arc::new(Float64Array::from(numbers.runs(&[1.0, 100.0, 1e-7, 1e7]))),
         Arc::new(nums),
@@ -56,6 +56,8 @@ fn batch(numbers: &mut Numbers, types: &[Option<&str>]) -> ([ArrayRef; 7], Vec<u
         Arc::new(values),
         Arc::new(Int32Array::from(numbers.runs(&[None, None, Some(1), Some(1), Some(0), Some(4)]))),
         Arc::new(TimestampMicrosecondArray::from_iter_values(0..ROWS as i64).with_timezone("UTC")),
+        Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("ms", ROWS))),
+        Arc::new(StringViewArray::from_iter(numbers.runs(&[Some("Reads"), Some("Writes"), None]))),
     ];
     (columns, groups)
 }
@@ -77,14 +79,14 @@ fn sums_of_runs_equal_those_of_single_rows() {
         averages.update_batch(&columns, &groups, None, GROUPS).expect("one formula");
 
         let mut rows = Rows::new(&columns).expect("the arguments");
-        let mut expected: [Option<RowAverage>; GROUPS] = [const { None }; GROUPS];
+        let mut expected: [Option<GroupState>; GROUPS] = [const { None }; GROUPS];
         for (row, &group) in groups.iter().enumerate() {
-            if let Some((counter_type, numbers)) = rows.get(row).expect("known types") {
-                let average = expected[group].get_or_insert_with(|| RowAverage::new(counter_type));
-                average.add(counter_type, &numbers).expect("one formula");
+            if let Some((kind, numbers)) = rows.get(row).expect("known types") {
+                let average = expected[group].get_or_insert_with(|| GroupState::new(kind));
+                average.add(kind, &numbers).expect("one formula");
             }
         }
-        let heap_bytes: usize = expected.iter().flatten().map(RowAverage::heap_bytes).sum();
+        let heap_bytes: usize = expected.iter().flatten().map(GroupState::heap_bytes).sum();
         assert_eq!(averages.heap_bytes, heap_bytes);
         let found = averages.state(EmitTo::All).expect("states");
         assert_eq!(&found[0], &super::encode(&expected), "{formula:?}");
@@ -122,4 +124,42 @@ fn runs_of_different_formulas_are_refused() {
     let refused =
         GroupAverages::default().update_batch(&columns, &groups, None, GROUPS).expect_err("no type");
     assert!(refused.to_string().contains("'PERF_NOTHING' is not a counter type"), "{refused}");
+}
+
+/// Counters with different units have no common average, wherever a run or a partial state ends.
+#[test]
+fn different_units_are_refused() {
+    let (mut columns, groups) = batch(&mut Numbers(4), &[Some("PERF_COUNTER_LARGE_RAWCOUNT")]);
+    columns[7] = Arc::new(StringViewArray::from_iter_values(Numbers(5).runs(&["bytes", "KB"])));
+    let refused =
+        GroupAverages::default().update_batch(&columns, &groups, None, GROUPS).expect_err("two units");
+    assert!(refused.to_string().contains("different units ("), "{refused}");
+    let states = GroupAverages::default().convert_to_state(&columns, None).expect("states");
+    let refused = GroupAverages::default().merge_batch(&states, &groups, GROUPS).expect_err("two units");
+    assert!(refused.to_string().contains("different units ("), "{refused}");
+}
+
+/// Different ids have no average; equal ones do.
+#[test]
+fn different_identifiers_have_no_average() {
+    let (mut columns, groups) = batch(&mut Numbers(6), &[Some("PERF_COUNTER_RAWCOUNT")]);
+    columns[8] = Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("ID Process", ROWS)));
+    columns[2] = Arc::new(Int64Array::from_iter_values(groups.iter().map(|&group| group as i64 + 5)));
+    columns[3] = Arc::new(Int64Array::from(vec![1; ROWS]));
+    columns[4] = Arc::new(Float64Array::from(vec![None; ROWS]));
+    let averages = |columns: &[ArrayRef], groups: &[usize]| {
+        let mut averages = GroupAverages::default();
+        averages.update_batch(columns, groups, None, GROUPS).expect("one unit");
+        // Partial states keep the ids.
+        let states = averages.state(EmitTo::All).expect("states");
+        let mut merged = GroupAverages::default();
+        merged.merge_batch(&states, &(0..GROUPS).collect::<Vec<_>>(), GROUPS).expect("one unit");
+        merged.evaluate(EmitTo::All).expect("averages")
+    };
+    let expected = Float64Array::from_iter_values((0..GROUPS).map(|group| group as f64 + 5.0));
+    assert_eq!(*averages(&columns, &groups), expected);
+    let shifted: Vec<usize> = groups.iter().map(|group| group / 2).collect();
+    let found = averages(&columns, &shifted);
+    let found = found.as_any().downcast_ref::<Float64Array>().expect("doubles").iter();
+    assert_eq!(found.take(4).collect::<Vec<_>>(), [None, None, None, Some(11.0)]);
 }

@@ -12,7 +12,7 @@ use crate::arguments::parse_bytes;
 ///
 /// Start a scheduler and executors, and query with: tacho sql --cluster http://127.0.0.1:50050 SQL FOLDER
 #[derive(Clone, Debug, Parser)]
-#[command(name = "tacho-sql scheduler", version, max_term_width = 100)]
+#[command(name = "tacho-sql scheduler", bin_name = "tacho-sql scheduler", version, max_term_width = 100)]
 pub(super) struct SchedulerArguments {
     /// Address to listen on: a loopback address. Port 0 selects a free port, which is printed.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50050", value_parser = address::parse)]
@@ -24,7 +24,7 @@ pub(super) struct SchedulerArguments {
 
 /// Run the tasks of queries.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "tacho-sql executor", version, max_term_width = 100)]
+#[command(name = "tacho-sql executor", bin_name = "tacho-sql executor", version, max_term_width = 100)]
 pub(super) struct ExecutorArguments {
     /// The scheduler.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:50050", value_parser = address::parse)]

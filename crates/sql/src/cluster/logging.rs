@@ -18,8 +18,9 @@ impl Log for StandardError {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            let text = record.args().to_string();
+        let text = record.args().to_string();
+        // The executor's limit of memory is not Ballista's, which is off.
+        if self.enabled(record.metadata()) && !text.starts_with("Executor memory pool:") {
             // Nothing can be done if standard error is closed.
             let _ = writeln!(std::io::stderr(), "tacho-sql {}: {}", self.process, escape_controls(&text));
         }

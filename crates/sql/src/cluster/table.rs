@@ -11,9 +11,13 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::scan::{ScanExec, Source};
+use super::task_errors::with_message;
 use crate::batches::samples_schema;
-use crate::filters::support;
+use crate::failure::Failure;
+use crate::filters::{Filters, support};
 use crate::inventory::{self, Inventory};
+use crate::location::ArchiveLocation;
+use crate::overlap;
 
 /// Identifies a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +87,11 @@ impl TableProvider for ClusterTable {
         let projection = projection.cloned().unwrap_or_else(all);
         let partitions = match self.table {
             Table::Samples => {
+                // Tasks read only some of the files, so the scheduler compares their times.
+                let files: Vec<_> = self.archive_files.iter().cloned().map(ArchiveLocation::File).collect();
+                let bounds = Arc::new(Filters::new(state, &self.schema(), filters)?);
+                let checked = overlap::check(&files, &self.logs, &bounds).await;
+                checked.map_err(|error| with_message(Failure::of_query(&error, &[]).message()))?;
                 let mut partitions: Vec<Vec<Source>> =
                     divide(&self.archive_files, state.config().target_partitions())
                         .into_iter()

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::command::{fails, prints, write_archive_of_page};
+use crate::command::{fails, prints};
 use crate::generated::{TempFolder, files, recording, write};
 use crate::log_fixture::mixed;
+use crate::overlap::write_common_samples;
+use crate::page_archive::write_archive_of_page;
 use crate::sql_logs::write_sql;
 
 /// How long processes may take to start on a busy machine.
@@ -196,6 +198,23 @@ fn the_queries_of_docs_sql_print_the_same_on_a_cluster() {
             true => assert_eq!(remote, local, "{query}"),
             false => assert_eq!(unordered(&remote), unordered(&local), "{query}"),
         }
+    }
+}
+
+#[test]
+fn common_samples_are_refused_on_a_cluster() {
+    let cluster = TestCluster::start(1);
+    let folder = TempFolder::new();
+    write_common_samples(&folder.0);
+    for query in
+        ["SELECT count(*) FROM samples", "SELECT average FROM averages", "SELECT samples FROM machines"]
+    {
+        let message = cluster.fails(&folder, &[query, "a", "a.blg"]);
+        assert!(
+            message.contains("a.blg both contain a sample of the same machine at 2024-03-05T10:00:00"),
+            "{message}"
+        );
+        assert!(message.starts_with("tacho sql: /") && message.ends_with("-e ...'"), "{message}");
     }
 }
 

@@ -4,10 +4,9 @@ use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::process::{Command, Output, Stdio};
 
-use tachograph_counters::{RawValue, Status};
-
 use crate::generated::{TempFolder, recording, write};
 use crate::log_fixture::mixed;
+use crate::page_archive::write_archive_of_page;
 
 pub(crate) fn tacho_sql(folder: &TempFolder, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tacho-sql"));
@@ -86,6 +85,16 @@ fn results_are_written_to_files() {
     );
     prints(&folder, &["SELECT 1", "a.blg", "-o", "out.csv", "-y"]);
     assert_ne!(std::fs::read_to_string(folder.0.join("out.csv")).expect("the output"), csv);
+    let (message, status) = fails(&folder, &[QUERY, "a.blg", "-o", "out.tsv"]);
+    assert_eq!(
+        (message.as_str(), status),
+        (
+            "tacho sql: out.tsv: the extension 'tsv' selects no format: use .csv, .json, .parquet or .txt, or the option -f",
+            2
+        )
+    );
+    let (message, status) = fails(&folder, &[QUERY, "a.blg", "--temp-folder", "none"]);
+    assert_eq!((message.as_str(), status), ("tacho sql: --temp-folder: none: this is not a folder", 2));
     let (message, _) = fails(&folder, &[QUERY, "a.blg", "-f", "parquet"]);
     assert!(message.contains("-f parquet needs -o FILE"), "{message}");
     // A failed query leaves no file.
@@ -233,6 +242,67 @@ fn errors_say_what_to_write() {
     assert!(status == 2 && memory.contains("not a size"), "{memory}");
 }
 
+#[test]
+fn averages_need_one_unit_and_the_rows_of_one_table() {
+    let folder = TempFolder::new();
+    write_archive_of_page(&folder);
+    let message = |query: &str| fails(&folder, &[query, "ARCHIVE"]).0;
+    let units =
+        message(r#"SELECT average(*) FROM samples WHERE "set" = 'Memory' AND counter LIKE 'Available %'"#);
+    assert!(units.starts_with("tacho sql: counters with different units ('"), "{units}");
+    assert!(units.contains("have no common average: select one counter"), "{units}");
+    assert_eq!(
+        message("SELECT average(*) FROM samples s JOIN samples t ON s.time = t.time"),
+        "tacho sql: several tables have the column 'type': write average(TABLE.*) to average the rows of one of them"
+    );
+    let subquery = message("SELECT average(*) FROM averages");
+    assert!(
+        subquery.starts_with(
+            "tacho sql: there is no column 'factor': average(*) averages rows of samples, and needs"
+        ),
+        "{subquery}"
+    );
+    let quotes = message(r#"SELECT count(*) FROM samples WHERE counter = "Available Bytes""#);
+    assert!(quotes.ends_with("; a text is written in single quotes: 'Available Bytes'"), "{quotes}");
+    // Different ids have no average.
+    let ids = prints(
+        &folder,
+        &[
+            "SELECT instance, average, intervals FROM averages WHERE counter = 'ID Process' ORDER BY 1",
+            "ARCHIVE",
+            "-f",
+            "csv",
+        ],
+    );
+    assert!(ids.contains("\r\nnginx,903,596\r\n"), "{ids}");
+    let mean = "SELECT average(*) AS mean FROM samples WHERE counter = 'ID Process'";
+    assert_eq!(prints(&folder, &[mean, "ARCHIVE"]), "mean\n   -\n");
+}
+
+#[test]
+fn plans_have_several_lines() {
+    let folder = folder_with_log();
+    let plan = prints(&folder, &["EXPLAIN SELECT count(*) FROM samples", "a.blg"]);
+    assert!(plan.starts_with("logical_plan\n  ") && plan.contains("\nphysical_plan\n  "), "{plan}");
+    assert!(plan.lines().count() > 4 && !plan.contains("\\u{"), "{plan}");
+}
+
+#[test]
+fn a_query_can_begin_with_a_comment() {
+    let folder = folder_with_log();
+    for query in ["-- the answer\nSELECT 1 AS one", "--the answer\nSELECT 1 AS one"] {
+        assert_eq!(prints(&folder, &[query, "a.blg", "-f", "csv"]), "one\r\n1\r\n");
+    }
+}
+
+#[test]
+fn the_help_names_the_commands_of_clusters() {
+    let folder = folder_with_log();
+    let help = prints(&folder, &["--help"]);
+    assert!(help.contains("tacho-sql scheduler") && help.contains("tacho-sql executor"), "{help}");
+    assert!(prints(&folder, &["scheduler", "--help"]).contains("Usage: tacho-sql scheduler"));
+}
+
 /// A condition with many terms is a deep syntax tree.
 #[test]
 fn long_conditions_do_not_overflow_the_planner() {
@@ -369,15 +439,6 @@ fn ends_at_signal(signal: &str, expected: i32) {
     let status = child.wait().expect("wait for tacho-sql");
     assert_eq!(status.code(), Some(expected));
     assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0);
-}
-
-/// Writes the archive of docs/sql.md: ten minutes of a machine, with a gap of five seconds and a value that could not
-/// be read.
-pub(crate) fn write_archive_of_page(folder: &TempFolder) {
-    let mut samples = mixed("web-1", 0, 600).samples;
-    samples[100].groups[0].values[0] = RawValue::error(Status::NO_DATA);
-    samples.drain(300..304);
-    write(&folder.0.join("ARCHIVE"), &samples, 1000);
 }
 
 /// Runs the queries of docs/sql.md and compares the output. `TACHO_UPDATE=1` writes the output into the page instead.

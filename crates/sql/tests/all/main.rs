@@ -11,6 +11,8 @@ mod generated;
 #[path = "../../../tacho/tests/cli/log_fixture.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line")]
 mod log_fixture;
+mod overlap;
+mod page_archive;
 #[cfg(feature = "s3")]
 mod s3;
 mod sql_logs;
