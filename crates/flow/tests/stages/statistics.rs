@@ -170,7 +170,7 @@ fn quantiles_across_machines_do_not_depend_on_the_order_of_the_logs() {
     }
 }
 
-/// A row of a sample: the number of its instance, the identity of the process behind it, and the increase of its values.
+/// A row of a sample: the number of its instance, the identity of its process, and a number that chooses its place.
 type Row = (usize, u64, i64);
 
 /// Samples whose instances begin, end, move, and pass to other processes; values can decrease or be invalid.
