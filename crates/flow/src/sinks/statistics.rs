@@ -153,7 +153,8 @@ impl StatisticsSink {
     }
 
     /// Returns the index (from 0) of the oldest sample that is needed to get the intervals since the last call again:
-    /// the earliest sample at which one of them starts. Returns `u64::MAX` if there were none.
+    /// the earliest sample at which one of them starts. If all of them start at samples since the last call, returns any of these
+    /// samples, or `u64::MAX`.
     ///
     /// Usually this is the sample just before the first interval ends. A counter that was missing for some samples, and
     /// not known to be gone, needs an older one. So does a counter that reappears while samples have different lists of

@@ -72,7 +72,7 @@ impl Folder {
         std::fs::create_dir(self.path("saved")).expect("a folder");
         let script = format!(
             "mount -t tmpfs -o size={size} none disk 2>/dev/null || exit 99; {command}; \
-             status=$?; cp -r disk/* saved; umount disk; mv saved/* disk; exit $status"
+             status=$?; cp -r disk/. saved; umount disk; cp -r saved/. disk; exit $status"
         );
         let shell =
             Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(self.0.path()).output();

@@ -126,7 +126,7 @@ fn a_damaged_row_group_is_an_error_unless_it_is_skipped() {
         let read = times(&mut *reader);
         let all: Vec<i64> = files.iter().flat_map(|(_, times)| times.clone()).collect();
         assert!(read.iter().all(|time| all.contains(time)) && read.len() < all.len(), "{read:?}");
-        assert!(input == path || read.ends_with(&files[2].1), "{read:?}");
+        assert!(input == path || read.ends_with(&files[files.len() - 1].1), "{read:?}");
         let problems = reader.problems();
         assert_eq!(problems.count(), 1);
         assert!(problems.list()[0].what.ends_with("the row group is not read"), "{problems:?}");

@@ -279,7 +279,7 @@ fn a_full_disk_pauses_the_recording() {
 #[test]
 fn a_recording_whose_samples_were_all_dropped_fails() {
     let folder = Folder::new();
-    let ran = folder.run([&fast(&["-sc", "2"])[..], &["--min-free=999999GB"]].concat());
+    let ran = folder.run([&FAST[..7], &["--min-free=999999GB", "-o", "A", "-sc", "2"]].concat());
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("recording is paused: "), "{}", ran.stderr);
     assert!(
