@@ -57,7 +57,10 @@ fn averages_of(sink: &StatisticsSink) -> Averages {
             Some(row.counter.name.to_string()),
             Some(counter_facts(&row.counter).type_name),
         ];
-        averages.insert(key, (row.counter.counter_type.formula(), row.summary.average));
+        // As in `tacho stats`, different ids have no average.
+        let summary = &row.summary;
+        let has_average = summary.minimum == summary.maximum || !row.counter.is_identifier();
+        averages.insert(key, (row.counter.counter_type.formula(), summary.average.filter(|_| has_average)));
     }
     averages
 }
