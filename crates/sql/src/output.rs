@@ -13,6 +13,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use tachograph_logs::output_file::{is_locked, open_locked};
 use tachograph_monitor::figures::escape_controls;
 
 use crate::arguments::{Arguments, Format};
@@ -37,6 +38,8 @@ enum Target {
         file: tempfile::NamedTempFile,
         path: PathBuf,
         overwrite: bool,
+        /// The file that is replaced. It stays locked until then, so that no recorder begins to write it.
+        _replaced: Option<File>,
     },
 }
 
@@ -148,7 +151,7 @@ impl Output {
         }
         match self.target {
             Target::StandardOutput | Target::Device(_) => Ok(()),
-            Target::File { file, path, overwrite } => persist(file, &path, overwrite),
+            Target::File { file, path, overwrite, _replaced } => persist(file, &path, overwrite),
         }
     }
 }
@@ -197,7 +200,9 @@ fn format_of(arguments: &Arguments) -> Result<Format, Failure> {
 /// points to is replaced. The other commands of `tacho` open outputs by the same rules.
 fn create(path: &Path, overwrite: bool) -> Result<Target, Failure> {
     let failed = |error: io::Error| cannot_write(path, &error);
+    // If the metadata cannot be read, creating the file reports why.
     let existing = std::fs::metadata(path).ok();
+    let mut replaced = None;
     if let Some(existing) = &existing {
         if existing.is_dir() {
             return Err(Failure::usage(format!("{}: this is a folder, not a file", path.display())));
@@ -206,10 +211,11 @@ fn create(path: &Path, overwrite: bool) -> Result<Target, Failure> {
             return Err(already_exists(path));
         }
         // The rename at the end does not need write permission for the file, but overwriting should.
-        let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        let file = open_locked(path, OpenOptions::new().write(true)).map_err(failed)?;
         if !existing.is_file() {
             return Ok(Target::Device(file));
         }
+        replaced = Some(file);
     }
     let path = match existing {
         Some(_) => path.canonicalize().map_err(failed)?,
@@ -227,10 +233,14 @@ fn create(path: &Path, overwrite: bool) -> Result<Target, Failure> {
             .set_permissions(existing.permissions())
             .map_err(|error| cannot_write(&path, &error))?;
     }
-    Ok(Target::File { file, path, overwrite })
+    Ok(Target::File { file, path, overwrite, _replaced: replaced })
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    if is_locked(error) {
+        let why = "another recorder is writing it; use another name, or stop that recorder";
+        return Failure::usage(format!("{}: {why}", path.display()));
+    }
     let why = match error.kind() {
         ErrorKind::NotFound => "its folder does not exist; create it first".to_owned(),
         _ => format!("cannot write: {}", tachograph_logs::io_error_text(error)),

@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use tachograph_counters::CounterType;
 use tachograph_logs::archive::{MixedTypes, RowAverage, RowNumbers, RowSums};
 
-/// What rows must have in common to be averaged.
+/// The properties that must be equal in all rows of an average.
 #[derive(Clone, Copy)]
 pub(super) struct RowKind<'a> {
     pub(super) counter_type: CounterType,

@@ -128,6 +128,24 @@ fn results_are_written_through_pipes_and_links() {
     assert_eq!(message, "tacho sql: none/out.csv: its folder does not exist; create it first");
 }
 
+#[test]
+fn a_file_that_a_recorder_writes_is_not_replaced() {
+    let folder = folder_with_log();
+    let path = folder.0.join("out.csv");
+    std::fs::write(&path, "samples").expect("written");
+    let recorded = std::fs::File::options().write(true).open(&path).expect("a file");
+    recorded.lock().expect("no other writer");
+    let (message, _) = fails(&folder, &[QUERY, "a.blg", "-y", "-o", "out.csv"]);
+    assert_eq!(
+        message,
+        "tacho sql: out.csv: another recorder is writing it; use another name, or stop that recorder"
+    );
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "samples");
+    drop(recorded);
+    prints(&folder, &[QUERY, "a.blg", "-y", "-o", "out.csv"]);
+    assert_ne!(std::fs::read_to_string(&path).expect("a file"), "samples");
+}
+
 /// A query reads what is intact, and reports the damage, as the other commands do.
 #[test]
 fn damage_is_reported() {

@@ -76,8 +76,8 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// The failure of a conversion. If an unfinished file of the archive cannot be written, names the archive instead: the name of
-/// that file begins with a dot and is temporary.
+/// The failure of a conversion. If an unfinished file of the archive cannot be written, the message names the archive, because
+/// users do not know the temporary names of these files.
 fn write_failure(error: FlowError, folder: &Path) -> Failure {
     if let FlowError::Log(log) = &error
         && let (Some(path), Some(io)) = (log.path(), log.io_error())
