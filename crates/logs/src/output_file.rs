@@ -1,8 +1,14 @@
-//! Files that are being written: their locks, and where they are.
+//! Files that are being written: their locks, where they are, and files that get their final names when they are complete.
+
+mod partial;
+mod replacement;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
+
+pub use partial::{PartialFilesRemoved, remove_partial_files};
+pub use replacement::{OutputError, OutputFile};
 
 /// How often a file is opened again because another file got its name in the meantime.
 const MAX_ATTEMPTS: usize = 10;
@@ -95,4 +101,23 @@ pub fn check_not_locked(path: &Path) -> io::Result<()> {
 pub fn is_locked(error: &io::Error) -> bool {
     // The operating system also uses this kind, for mount points and for swap files.
     error.kind() == ErrorKind::ResourceBusy && error.raw_os_error().is_none()
+}
+
+/// Waits until the names of the files in a folder are on disk. An empty path is the current folder.
+///
+/// # Errors
+///
+/// The error of the operating system.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = match File::open(folder) {
+        // A folder can be writable without being readable.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
+        folder => folder?,
+    };
+    match folder.sync_all() {
+        // Not all file systems can sync folders.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        outcome => outcome,
+    }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use datafusion::common::{DataFusionError, SchemaError};
 use tachograph_flow::FlowError;
 use tachograph_logs::LogError;
+use tachograph_logs::output_file::OutputError;
 use tachograph_monitor::figures::escape_controls;
 
 use crate::cluster;
@@ -136,6 +137,16 @@ pub(crate) fn notify(message: &str) {
 impl From<FlowError> for Failure {
     fn from(error: FlowError) -> Self {
         Self::of_flow(&error)
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        match error.is_existing() {
+            true => Self::usage(format_args!("{error}: use -y to overwrite it, or another name")),
+            false if error.is_wrong_name() => Self::usage(error),
+            false => Self::runtime(error),
+        }
     }
 }
 

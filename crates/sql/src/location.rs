@@ -46,7 +46,7 @@ impl ArchiveLocation {
             Self::File(path) => {
                 ArchiveBytes::File(File::open(path).map_err(|error| LogError::io(error).at_path(path))?)
             }
-            Self::Object(object) => object.bytes(),
+            Self::Object(object) => ArchiveBytes::Object(object.reader()),
         };
         ArchiveRows::new(bytes, self.path())
     }

@@ -4,16 +4,16 @@ mod json;
 mod table;
 mod text;
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, IsTerminal as _, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::Path;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use tachograph_logs::output_file::{is_locked, open_locked};
+use tachograph_logs::output_file::OutputFile;
 use tachograph_monitor::figures::escape_controls;
 
 use crate::arguments::{Arguments, Format};
@@ -24,23 +24,9 @@ use text::Cells;
 /// Writes a result.
 pub(crate) struct Output {
     format: Format,
-    target: Target,
+    /// `None` for standard output.
+    file: Option<OutputFile>,
     writer: Option<Writer>,
-}
-
-/// Where a result is written.
-enum Target {
-    StandardOutput,
-    /// A device or a pipe, which is written directly.
-    Device(File),
-    /// A temporary file, which is renamed to `path` when it is complete.
-    File {
-        file: tempfile::NamedTempFile,
-        path: PathBuf,
-        overwrite: bool,
-        /// The file that is replaced. It stays locked until then, so that no recorder begins to write it.
-        _replaced: Option<File>,
-    },
 }
 
 enum Writer {
@@ -63,11 +49,11 @@ impl Output {
     /// When the arguments are inconsistent, or the file cannot be created.
     pub(crate) fn new(arguments: &Arguments) -> Result<Self, Failure> {
         let format = format_of(arguments)?;
-        let target = match &arguments.output {
-            Some(path) if path != Path::new("-") => create(path, arguments.yes)?,
-            _ => Target::StandardOutput,
+        let file = match &arguments.output {
+            Some(path) if path != Path::new("-") => Some(OutputFile::create(path, arguments.yes)?),
+            _ => None,
         };
-        Ok(Self { format, target, writer: None })
+        Ok(Self { format, file, writer: None })
     }
 
     /// Begins a result with these columns.
@@ -77,7 +63,7 @@ impl Output {
         self.writer = Some(match self.format {
             Format::Table if is_plan(schema) => Writer::Plan(self.stream().map_err(failed)?),
             Format::Table => {
-                let width = matches!(self.target, Target::StandardOutput).then(terminal_width).flatten();
+                let width = self.file.is_none().then(terminal_width).flatten();
                 Writer::Table(TableWriter::new(self.stream().map_err(failed)?, schema, width))
             }
             Format::Csv => {
@@ -88,14 +74,11 @@ impl Output {
             }
             Format::Json => Writer::Json(self.stream().map_err(failed)?),
             Format::Parquet => {
-                let file = match &self.target {
-                    Target::File { file, .. } => file.reopen(),
-                    Target::Device(file) => file.try_clone(),
-                    Target::StandardOutput => return Err(Failure::usage("-f parquet needs -o FILE")),
-                };
+                let Some(file) = &self.file else { return Err(Failure::usage("-f parquet needs -o FILE")) };
                 let zstd = Compression::ZSTD(ZstdLevel::default());
                 let properties = WriterProperties::builder().set_compression(zstd).build();
-                let writer = ArrowWriter::try_new(file.map_err(failed)?, schema.clone(), Some(properties));
+                let writer =
+                    ArrowWriter::try_new(file.try_clone().map_err(failed)?, schema.clone(), Some(properties));
                 Writer::Parquet(Box::new(writer.map_err(Failure::runtime)?))
             }
         });
@@ -103,10 +86,9 @@ impl Output {
     }
 
     fn stream(&self) -> io::Result<Box<dyn Write + Send>> {
-        Ok(match &self.target {
-            Target::StandardOutput => Box::new(BufWriter::with_capacity(1 << 16, io::stdout())),
-            Target::Device(file) => Box::new(BufWriter::with_capacity(1 << 16, file.try_clone()?)),
-            Target::File { file, .. } => Box::new(BufWriter::with_capacity(1 << 16, file.reopen()?)),
+        Ok(match &self.file {
+            None => Box::new(BufWriter::with_capacity(1 << 16, io::stdout())),
+            Some(file) => Box::new(BufWriter::with_capacity(1 << 16, file.try_clone()?)),
         })
     }
 
@@ -149,10 +131,7 @@ impl Output {
             }
             Some(Writer::Parquet(writer)) => drop(writer.close().map_err(Failure::runtime)?),
         }
-        match self.target {
-            Target::StandardOutput | Target::Device(_) => Ok(()),
-            Target::File { file, path, overwrite, _replaced } => persist(file, &path, overwrite),
-        }
+        self.file.map_or(Ok(()), |file| Ok(file.finish()?))
     }
 }
 
@@ -193,76 +172,6 @@ fn format_of(arguments: &Arguments) -> Result<Format, Failure> {
             "-f parquet needs -o FILE: a Parquet file cannot be written to standard output",
         )),
         false => Ok(format),
-    }
-}
-
-/// Opens a device or a pipe, or creates a temporary file in the folder of the output. A symbolic link is kept; the file it
-/// points to is replaced. The other commands of `tacho` open outputs by the same rules.
-fn create(path: &Path, overwrite: bool) -> Result<Target, Failure> {
-    let failed = |error: io::Error| cannot_write(path, &error);
-    // If the metadata cannot be read, creating the file reports why.
-    let existing = std::fs::metadata(path).ok();
-    let mut replaced = None;
-    if let Some(existing) = &existing {
-        if existing.is_dir() {
-            return Err(Failure::usage(format!("{}: this is a folder, not a file", path.display())));
-        }
-        if existing.is_file() && !overwrite {
-            return Err(already_exists(path));
-        }
-        // The rename at the end does not need write permission for the file, but overwriting should.
-        let file = open_locked(path, OpenOptions::new().write(true)).map_err(failed)?;
-        if !existing.is_file() {
-            return Ok(Target::Device(file));
-        }
-        replaced = Some(file);
-    }
-    let path = match existing {
-        Some(_) => path.canonicalize().map_err(failed)?,
-        None => path.to_path_buf(),
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new()
-        .prefix(".tacho-sql-")
-        // By default, `tempfile` would create a private file (0600) and wrap errors.
-        .make_in(folder, |path| OpenOptions::new().read(true).write(true).create_new(true).open(path))
-        .map_err(|error| cannot_write(&path, &error))?;
-    // Overwriting keeps the permissions.
-    if let Some(existing) = existing {
-        file.as_file()
-            .set_permissions(existing.permissions())
-            .map_err(|error| cannot_write(&path, &error))?;
-    }
-    Ok(Target::File { file, path, overwrite, _replaced: replaced })
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    if is_locked(error) {
-        let why = "another recorder is writing it; use another name, or stop that recorder";
-        return Failure::usage(format!("{}: {why}", path.display()));
-    }
-    let why = match error.kind() {
-        ErrorKind::NotFound => "its folder does not exist; create it first".to_owned(),
-        _ => format!("cannot write: {}", tachograph_logs::io_error_text(error)),
-    };
-    Failure::runtime(format!("{}: {why}", path.display()))
-}
-
-fn already_exists(path: &Path) -> Failure {
-    Failure::usage(format!("{} exists: use -y to overwrite it, or another name", path.display()))
-}
-
-/// Syncs a complete file and renames it to its final name.
-fn persist(file: tempfile::NamedTempFile, path: &Path, overwrite: bool) -> Result<(), Failure> {
-    file.as_file().sync_all().map_err(|error| cannot_write(path, &error))?;
-    let persisted = match overwrite {
-        true => file.persist(path),
-        false => file.persist_noclobber(path),
-    };
-    match persisted {
-        Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(already_exists(path)),
-        Err(error) => Err(cannot_write(path, &error.error)),
     }
 }
 

@@ -16,6 +16,7 @@ use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::{SQLOptions, SessionConfig, SessionContext};
 use futures::StreamExt as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tachograph_logs::output_file::remove_partial_files;
 use tokio::sync::Notify;
 
 use crate::arguments::Arguments;
@@ -237,6 +238,7 @@ impl Interrupt {
         let listen = move || {
             for signal in signals.forever() {
                 if shared.signal.swap(signal, Ordering::SeqCst) != 0 && signal != SIGHUP {
+                    let _removed = remove_partial_files();
                     std::process::exit(128 + signal);
                 }
                 shared.notify.notify_one();

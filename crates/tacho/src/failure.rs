@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use tachograph_flow::FlowError;
 use tachograph_logs::LogError;
-use tachograph_logs::output_file::is_locked;
+use tachograph_logs::output_file::{OutputError, is_locked};
 
 use crate::table::escape_controls;
 
@@ -49,9 +49,9 @@ impl Failure {
     pub(crate) fn of_writing(error: FlowError) -> Self {
         match &error {
             FlowError::Log(log) if !error.is_broken_pipe() => match (log.path(), log.io_error()) {
-                (Some(file), Some(io)) if is_locked(io) => being_written(file),
+                (Some(file), Some(io)) if is_locked(io) => cannot_open(file, ErrorKind::ResourceBusy),
                 (Some(file), Some(io)) => match (io.kind(), io.raw_os_error()) {
-                    (ErrorKind::NotFound, Some(_)) => cannot_create(file),
+                    (ErrorKind::NotFound, Some(_)) => cannot_open(file, ErrorKind::NotFound),
                     (ErrorKind::IsADirectory, None) => {
                         Self::runtime(format!("{}: a folder has this name", file.display()))
                     }
@@ -103,7 +103,7 @@ pub(crate) fn notify(line: impl Display) {
 /// The failure for an I/O error on a file: `FILE: cannot read: Permission denied`.
 pub(crate) fn cannot(action: &str, file: &Path, error: &io::Error) -> Failure {
     if is_locked(error) {
-        return being_written(file);
+        return cannot_open(file, ErrorKind::ResourceBusy);
     }
     Failure::runtime(io_message(action, file.display(), error))
 }
@@ -150,27 +150,22 @@ fn system_error(error: &LogError) -> Option<(&Path, &io::Error)> {
     Some((error.path()?, io))
 }
 
-/// The failure for a file that another recorder has locked.
-pub(crate) fn being_written(file: &Path) -> Failure {
-    Failure::usage(format!(
-        "{}: another recorder is writing it; use another name, or stop that recorder",
-        file.display()
-    ))
+/// The failure for an output file that cannot be opened for this reason.
+pub(crate) fn cannot_open(file: &Path, why: ErrorKind) -> Failure {
+    OutputError::io(file, why.into()).into()
 }
 
-/// The failure for a folder where a file is needed.
-pub(crate) fn is_a_folder(path: &Path) -> Failure {
-    Failure::usage(format!("{}: this is a folder, not a file", path.display()))
-}
-
-/// The failure for a file that cannot be created (`ENOENT`).
-pub(crate) fn cannot_create(file: &Path) -> Failure {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let why = match folder.is_dir() {
-        true => "files cannot be created in this folder; choose another",
-        false => "its folder does not exist; create it first",
-    };
-    Failure::runtime(format!("{}: {why}", file.display()))
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        if error.io_error().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+            return Self::broken_pipe();
+        }
+        match error.is_existing() {
+            true => Self::usage(format_args!("{error}: use -y to overwrite it, or another name")),
+            false if error.is_wrong_name() => Self::usage(error),
+            false => Self::runtime(error),
+        }
+    }
 }
 
 impl From<FlowError> for Failure {

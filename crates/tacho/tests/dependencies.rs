@@ -132,6 +132,7 @@ const THIRD_PARTY: [(&str, &[&str]); 22] = [
             "rustix",
             "serde",
             "serde_json",
+            "tempfile",
             "uuid",
             "zerocopy",
             "zstd",

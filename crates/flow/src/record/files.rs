@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tachograph_logs::SetLength;
 pub use tachograph_logs::output_file::FileLocation;
-use tachograph_logs::output_file::open_locked;
+use tachograph_logs::output_file::{open_locked, sync_folder};
 
 use super::Existing;
 
@@ -140,16 +140,7 @@ impl LogFiles for DiskFiles {
     }
 
     fn sync_name(&self, path: &Path) -> io::Result<()> {
-        let folder = match File::open(or_current(path.parent().unwrap_or(Path::new("")))) {
-            // A folder can be writable without being readable.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
-            folder => folder?,
-        };
-        match folder.sync_all() {
-            // Not all file systems can sync folders.
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-            outcome => outcome,
-        }
+        sync_folder(path.parent().unwrap_or(Path::new("")))
     }
 
     fn remove(&mut self, path: &Path) -> io::Result<()> {

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
+use crate::output_file::sync_folder;
+
 /// Changes files and folders. Tests have their own implementations, which record operations or make them fail. Reading
 /// does not use this trait.
 pub trait Storage: Debug + Send + Sync {
@@ -96,17 +98,7 @@ impl Storage for DiskStorage {
     }
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
-        let folder = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let folder = match File::open(folder) {
-            // A folder can be writable without being readable.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
-            folder => folder?,
-        };
-        match folder.sync_all() {
-            // Not all file systems can sync folders.
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-            outcome => outcome,
-        }
+        sync_folder(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

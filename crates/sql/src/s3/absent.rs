@@ -8,7 +8,6 @@ use tachograph_logs::archive::ReadRanges;
 
 use super::S3Url;
 use crate::failure::Failure;
-use crate::location::ArchiveBytes;
 
 /// An object. The type has no values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +22,7 @@ impl Object {
         match *self {}
     }
 
-    pub(crate) fn bytes(&self) -> ArchiveBytes {
+    pub(crate) fn reader(&self) -> ObjectReader {
         match *self {}
     }
 }

@@ -17,7 +17,7 @@ use super::S3Url;
 use super::error::text_of;
 use super::requests::{common, requests};
 use crate::failure::Failure;
-use crate::location::{ArchiveBytes, ArchiveLocation};
+use crate::location::ArchiveLocation;
 
 /// How often a request is repeated. Each attempt ends after 30 seconds, or after AWS_TIMEOUT.
 const MAX_RETRIES: usize = 3;
@@ -100,9 +100,9 @@ impl Object {
         self.meta.size
     }
 
-    /// The bytes of the object.
-    pub(crate) fn bytes(&self) -> ArchiveBytes {
-        ArchiveBytes::Object(ObjectReader { object: self.clone(), kept: BTreeMap::new(), kept_bytes: 0 })
+    /// Reads the bytes of the object.
+    pub(crate) fn reader(&self) -> ObjectReader {
+        ObjectReader { object: self.clone(), kept: BTreeMap::new(), kept_bytes: 0 }
     }
 
     /// Requests a range, unless the object was replaced since the bucket was listed.

@@ -17,7 +17,7 @@ use tachograph_logs::{Format, ReadOptions};
 use super::notify_problems;
 use super::relog::{blg_options, run_pipeline, scanned};
 use crate::failure::Failure;
-use crate::output::OutputFile;
+use crate::output::create_output;
 
 /// Appends the result of the query to `output`, which must have the same counters and earlier times; returns the number of
 /// samples appended.
@@ -51,7 +51,7 @@ pub(crate) fn append(
     }
     check_times(&existing, &new).map_err(cannot_append)?;
     let reports: Vec<_> = old.reports.iter().chain(&pipeline.reports).cloned().collect();
-    let mut file = OutputFile::create(output, true)?;
+    let mut file = create_output(output, true)?;
     let written = match format {
         Format::Csv | Format::Tsv => {
             let zone = old.reports[0].facts().zone.clone();

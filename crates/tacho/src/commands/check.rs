@@ -13,7 +13,7 @@ use super::output_format::refuse_blg_in_pipe;
 use super::relog::write_table;
 use crate::arguments::CheckArguments;
 use crate::failure::{Failure, notify};
-use crate::output::OutputFile;
+use crate::output::create_output;
 use crate::table::{counted, grouped, line};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
@@ -105,7 +105,7 @@ fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) ->
     };
     let format = Format::of_extension(target).unwrap_or(format);
     refuse_blg_in_pipe(target, format)?;
-    let mut output = OutputFile::create(target, overwrite)?;
+    let mut output = create_output(target, overwrite)?;
     let samples = scan.samples();
     let form = TextForm::of_logs(&pipeline.reports);
     write_table(&mut output, format, form, &scan, pipeline, target)?;

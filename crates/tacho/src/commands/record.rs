@@ -23,7 +23,7 @@ use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
 
 use crate::arguments::RecordArguments;
-use crate::failure::{Failure, being_written, cannot_create, notify};
+use crate::failure::{Failure, cannot_open, notify};
 use crate::machines::{self, Target};
 use crate::table::counted;
 use crate::this_machine::{self, Live};
@@ -274,7 +274,7 @@ fn start_failure(error: FlowError) -> Failure {
         ErrorKind::AlreadyExists => {
             Failure::usage(named(" exists: use -y to overwrite it, -a to append to it, or another name"))
         }
-        _ if is_locked(io) => being_written(file),
+        _ if is_locked(io) => cannot_open(file, ErrorKind::ResourceBusy),
         ErrorKind::IsADirectory => Failure::usage(named(
             ": this is a folder, not a file; -f archive records into the folder of an archive",
         )),
@@ -282,7 +282,7 @@ fn start_failure(error: FlowError) -> Failure {
             Some(folder) => Failure::usage(format!("{}: this is a file, not a folder", folder.display())),
             None => Failure::usage(named(": this is a file; an archive is a folder: use another name")),
         },
-        ErrorKind::NotFound => cannot_create(file),
+        ErrorKind::NotFound => cannot_open(file, ErrorKind::NotFound),
         _ => Failure::of_writing(error),
     }
 }

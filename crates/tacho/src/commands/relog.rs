@@ -9,6 +9,7 @@ use tachograph_flow::query::{LogQuery, Pipeline};
 use tachograph_flow::sinks::{JsonSink, LogSink, TextForm, TextSink};
 use tachograph_flow::{FlowError, Sink, UnionScan};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_logs::output_file::OutputFile;
 use tachograph_logs::{Format, Grouping};
 
 use super::list::ScannedLog;
@@ -19,7 +20,7 @@ use super::{archive, database};
 use super::{list, no_sample, notify_problems, notify_unmatched};
 use crate::arguments::{RelogArguments, check_append, is_sql_log};
 use crate::failure::{Failure, notify};
-use crate::output::OutputFile;
+use crate::output::{create_output, finish_with};
 use crate::progress::Progress;
 use crate::table::{counted, line};
 
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         if format == Format::Blg {
             query.selection = query.selection.with_identities();
         }
-        let mut file = OutputFile::create(output, arguments.yes)?;
+        let mut file = create_output(output, arguments.yes)?;
         let count = write_all(&query, &mut file, format, &form, output)?;
         file.finish()?;
         count
@@ -261,9 +262,11 @@ fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCod
     if arguments.output.as_deref().is_some_and(is_sql_log) {
         return Err(Failure::usage("-q writes counter paths to a file, not to a database: use -o FILE"));
     }
-    let file =
-        output_file(arguments.output.as_deref()).map(|output| OutputFile::create(output, arguments.yes));
-    let file = file.transpose()?;
+    let output = output_file(arguments.output.as_deref());
+    let file = match output {
+        Some(path) => Some((create_output(path, arguments.yes)?, path)),
+        None => None,
+    };
     let mut text = String::new();
     for path in &query.paths {
         let log = ScannedLog::read(path, &query.reading)?;
@@ -277,7 +280,7 @@ fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCod
         }
     }
     match file {
-        Some(file) => file.finish_with(&text)?,
+        Some((file, path)) => finish_with(file, path, &text)?,
         None => io::stdout().lock().write_all(text.as_bytes())?,
     }
     Ok(ExitCode::SUCCESS)

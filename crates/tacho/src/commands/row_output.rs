@@ -6,10 +6,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use tachograph_flow::FlowError;
-use tachograph_logs::output_file::{check_not_locked, open_locked};
+use tachograph_logs::output_file::{OutputError, check_not_locked, open_locked};
 
-use crate::failure::{Failure, cannot, cannot_create, is_a_folder};
-use crate::output::already_exists;
+use crate::failure::Failure;
 
 /// Buffers rows and writes them on each flush, so that a file only contains complete rows.
 pub(crate) struct RowOutput {
@@ -59,13 +58,13 @@ impl RowOutput {
     }
 }
 
-/// Returns an error for a folder, for an existing file unless `overwrite` is set, and for a file that is being recorded. Devices and pipes are accepted:
-/// they have no content that could be lost.
+/// Returns an error for a folder, for an existing file unless `overwrite` is set, and for a file that is being recorded. Devices
+/// and pipes are accepted: they have no content that could be lost.
 pub(crate) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failure> {
     match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(is_a_folder(path)),
-        Ok(found) if found.is_file() && !overwrite => Err(already_exists(path)),
-        _ => check_not_locked(path).map_err(|error| cannot("write", path, &error)),
+        Ok(found) if found.is_dir() => Err(OutputError::folder(path).into()),
+        Ok(found) if found.is_file() && !overwrite => Err(OutputError::exists(path).into()),
+        _ => Ok(check_not_locked(path).map_err(|error| OutputError::io(path, error))?),
     }
 }
 
@@ -78,11 +77,7 @@ pub(crate) fn open_final(path: &Path, overwrite: bool) -> Result<File, Failure> 
         // `create_new` also fails if another process has created the file since the check.
         options.create(overwrite).truncate(false).create_new(!overwrite);
     }
-    open_locked(path, &options).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => already_exists(path),
-        io::ErrorKind::NotFound => cannot_create(path),
-        _ => cannot("write", path, &error),
-    })
+    Ok(open_locked(path, &options).map_err(|error| OutputError::io(path, error))?)
 }
 
 /// Returns an error if a file cannot be written. Changes nothing: an existing file keeps its content, and a new one is

@@ -91,6 +91,13 @@ const SERIES_COLUMNS: [usize; 8] = [
     column_index::TYPE,
 ];
 
+/// How a column is stored.
+enum StoredColumn<'a> {
+    Times(&'a [i64]),
+    Numbers(&'a OptionalNumbers),
+    Dictionary(&'a DictionaryColumn),
+}
+
 /// The rows of a block.
 #[derive(Default)]
 pub(in super::super) struct Rows {
@@ -223,12 +230,9 @@ impl Rows {
         self.status.push(status, 1);
     }
 
-    /// The values of a column.
-    pub(in super::super) fn column(&self, column: usize) -> ColumnValues {
-        let numbers = match column {
-            column_index::TIME => {
-                return ColumnValues::Numbers(Numbers { values: self.times.clone(), present: Present::All });
-            }
+    fn stored(&self, column: usize) -> StoredColumn<'_> {
+        StoredColumn::Numbers(match column {
+            column_index::TIME => return StoredColumn::Times(&self.times),
             column_index::NUM => &self.num,
             column_index::DEN => &self.den,
             column_index::VALUE => &self.value,
@@ -238,19 +242,32 @@ impl Rows {
             _ => {
                 let position = SERIES_COLUMNS.iter().position(|&known| known == column);
                 let values = position.map_or(&self.status, |position| &self.series_columns[position]);
-                let runs = values.runs.clone();
-                if column == column_index::FACTOR {
-                    let double =
-                        |bytes: &Vec<u8>| f64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
-                    let dictionary = values.dictionary.iter().map(double).collect();
-                    return ColumnValues::Doubles(Runs { dictionary, runs });
-                }
-                let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
-                let dictionary = values.dictionary.iter().map(text).collect();
-                return ColumnValues::Texts(Runs { dictionary, runs });
+                return StoredColumn::Dictionary(values);
             }
+        })
+    }
+
+    /// The values of a column.
+    pub(in super::super) fn column(&self, column: usize) -> ColumnValues {
+        let values = match self.stored(column) {
+            StoredColumn::Times(times) => {
+                return ColumnValues::Numbers(Numbers { values: times.to_vec(), present: Present::All });
+            }
+            StoredColumn::Numbers(numbers) => {
+                let present = &numbers.present;
+                return ColumnValues::Numbers(spread_over_rows(numbers.numbers.clone(), present, self.len()));
+            }
+            StoredColumn::Dictionary(values) => values,
         };
-        ColumnValues::Numbers(spread_over_rows(numbers.numbers.clone(), &numbers.present, self.len()))
+        let runs = values.runs.clone();
+        if column == column_index::FACTOR {
+            let double = |bytes: &Vec<u8>| f64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
+            let dictionary = values.dictionary.iter().map(double).collect();
+            return ColumnValues::Doubles(Runs { dictionary, runs });
+        }
+        let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+        let dictionary = values.dictionary.iter().map(text).collect();
+        ColumnValues::Texts(Runs { dictionary, runs })
     }
 
     /// Appends the encoded columns to `out`. The returned offsets are in bytes from the start of `out`.
@@ -260,28 +277,11 @@ impl Rows {
         out: &mut Vec<u8>,
     ) -> io::Result<Vec<WrittenChunk>> {
         let all = [(true, self.len())];
-        let mut chunks = Vec::with_capacity(COLUMNS.len());
-        for (index, column) in COLUMNS.into_iter().enumerate() {
-            let numbers = match index {
-                column_index::TIME => {
-                    chunks.push(writer.numbers(column, &self.times, &all, out)?);
-                    continue;
-                }
-                column_index::NUM => &self.num,
-                column_index::DEN => &self.den,
-                column_index::VALUE => &self.value,
-                column_index::RAW_FIRST => &self.raw_first,
-                column_index::RAW_SECOND => &self.raw_second,
-                column_index::MULTI_COUNT => &self.multi_count,
-                _ => {
-                    let position = SERIES_COLUMNS.iter().position(|&known| known == index);
-                    let values = position.map_or(&self.status, |position| &self.series_columns[position]);
-                    chunks.push(writer.runs(column, &values.dictionary, &values.runs, out)?);
-                    continue;
-                }
-            };
-            chunks.push(writer.numbers(column, &numbers.numbers, &numbers.present, out)?);
-        }
-        Ok(chunks)
+        let write = |(index, column)| match self.stored(index) {
+            StoredColumn::Times(times) => writer.numbers(column, times, &all, out),
+            StoredColumn::Numbers(values) => writer.numbers(column, &values.numbers, &values.present, out),
+            StoredColumn::Dictionary(values) => writer.runs(column, &values.dictionary, &values.runs, out),
+        };
+        COLUMNS.into_iter().enumerate().map(write).collect()
     }
 }

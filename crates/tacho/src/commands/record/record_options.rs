@@ -6,12 +6,13 @@ use std::time::Duration;
 use tachograph_flow::record::{AtMax, Existing, RecordOptions, Suffix};
 use tachograph_flow::sinks::TextForm;
 use tachograph_logs::Format;
+use tachograph_logs::output_file::OutputError;
 use tachograph_perflib::FREQUENCY;
 
 use super::archive_options;
 use crate::arguments::{RecordArguments, RecordFormat, SegmentLimit, check_append};
 use crate::commands::output_format::{is_standard_output, refuse_blg_in_pipe};
-use crate::failure::{Failure, is_a_folder};
+use crate::failure::Failure;
 
 /// When a file ends, and what happens then.
 struct FileLimits {
@@ -31,7 +32,7 @@ pub(super) fn record_options(
         return Err(Failure::usage("a recording needs a file; 'tacho query' prints to standard output"));
     }
     if output.file_name().is_none() {
-        return Err(is_a_folder(output));
+        return Err(OutputError::folder(output).into());
     }
     if let Some(option) = archive_options::archive_option(arguments) {
         return Err(Failure::usage(format!("{option} applies only to archives: add -f archive")));
