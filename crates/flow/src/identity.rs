@@ -7,6 +7,7 @@ use tachograph_counters::CounterType;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instances};
 
+use crate::id_hasher::MapById;
 use crate::{FlowError, Selection, Source};
 
 /// The counters that identify an instance, most specific first. The threads of a process have the same `ID Process`.
@@ -51,9 +52,9 @@ struct IdentitySet {
     /// The result of [`key_of`].
     key: (String, String),
     /// The identities in the last sample, keyed by [`Instance::id`](tachograph_counters::set::Instance::id).
-    current_identities: HashMap<u32, Known>,
-    /// Like `now`, but in the sample before the last one.
-    previous_identities: HashMap<u32, Known>,
+    current_identities: MapById<Known>,
+    /// Like `current_identities`, but in the sample before the last one.
+    previous_identities: MapById<Known>,
     /// The identities in the last sample of the previous log, keyed by the instance's label.
     carried: HashMap<Box<str>, Known>,
     /// The instance lists of the groups that supply the current identities.

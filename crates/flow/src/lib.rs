@@ -15,6 +15,7 @@ mod baselines;
 mod cadence;
 mod chain;
 mod error;
+mod id_hasher;
 mod identity;
 mod in_zone;
 mod joined;
