@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::{ReadOptions, expand_archives};
+use tachograph_logs::{Format, LogFacts, ReadOptions, expand_archives};
 
 use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
@@ -194,9 +194,18 @@ impl LogQuery {
     ///
     /// When the log cannot be opened.
     pub fn copy(&self) -> Result<Pipeline, FlowError> {
-        let mut pipeline = self.samples()?;
+        let mut pipeline = self.single()?;
         pipeline.source = Box::new(Union::of_first_sample(pipeline.source));
         Ok(pipeline)
+    }
+
+    /// The samples of the first log, for an output log, which has a single time zone.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be opened.
+    pub fn single(&self) -> Result<Pipeline, FlowError> {
+        self.machine_in_zone(&[0])
     }
 
     /// The indexes of the logs of each machine.
@@ -268,8 +277,12 @@ impl LogQuery {
                 LogSource::open_with(&self.paths[0], &self.reading)?.report().facts().zone.clone()
             }
         };
-        // If all zones are the same, local times stay as recorded, even around a change of daylight saving time.
-        if pipeline.reports.iter().any(|report| report.facts().zone != zone) {
+        // If all zones are the same, local times stay as recorded, even around a change of daylight saving time. An archive has the
+        // zone of its first recording; later ones can have another UTC offset.
+        let can_differ = |facts: &LogFacts| {
+            facts.zone != zone || (facts.format == Format::Archive && !zone.has_daylight_time())
+        };
+        if pipeline.reports.iter().any(|report| can_differ(report.facts())) {
             pipeline.source = Box::new(InZone::new(pipeline.source, zone));
         }
         Ok(pipeline)

@@ -25,7 +25,7 @@ mod write;
 pub use file::ArchiveFacts;
 pub use folder::{
     ArchiveInput, FileSpan, TimeSpan, archive_inputs, complete_files, date_folder, date_folders, entries,
-    in_order, is_archive_file, machine_folder, machine_folders, overlapping_file,
+    in_order, is_archive_file, machine_folder, machine_folders, open_file, overlapping_file,
 };
 pub use interval::{CounterFacts, counter_facts};
 pub use listing::{PathFacts, files_by_machine};

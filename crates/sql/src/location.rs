@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tachograph_logs::LogError;
-use tachograph_logs::archive::{ArchiveRows, ReadRanges};
+use tachograph_logs::archive::{ArchiveRows, ReadRanges, open_file};
 
 use crate::s3::{Object, ObjectReader};
 
@@ -43,9 +43,7 @@ impl ArchiveLocation {
     /// When reading fails, or the file is damaged or does not belong to an archive.
     pub(crate) fn open(&self) -> Result<ArchiveFile, LogError> {
         let bytes = match self {
-            Self::File(path) => {
-                ArchiveBytes::File(File::open(path).map_err(|error| LogError::io(error).at_path(path))?)
-            }
+            Self::File(path) => ArchiveBytes::File(open_file(path)?),
             Self::Object(object) => ArchiveBytes::Object(object.reader()),
         };
         ArchiveRows::new(bytes, self.path())

@@ -160,7 +160,7 @@ pub(crate) struct RelogArguments {
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Only show a summary of the inputs and the path of each counter. With -o: write the paths to that file, for -cf.
+    /// Only show a summary of the inputs and the path of each selected counter. With -o: write the paths to that file, for -cf.
     #[arg(short, long)]
     pub(crate) query: bool,
 }

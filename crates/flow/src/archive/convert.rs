@@ -41,7 +41,7 @@ impl ArchiveStore {
     ///
     /// When the folder cannot be read.
     pub fn segments(&self) -> Result<Vec<PathBuf>, LogError> {
-        segments(&self.machine).map_err(|error| LogError::io(error).at_path(&self.machine))
+        segments(&self.machine)
     }
 
     /// The time of the last sample of the complete files.

@@ -446,6 +446,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         self.notices.extend(self.worker.poll());
         if utc <= self.last_sample_time {
             self.dropped_samples += 1;
+            // The later samples can be from a time when the clock was wrong.
+            self.retention_now = self.retention_now.min(utc);
             if !std::mem::replace(&mut self.is_clock_reported, true) {
                 let previous = Moment { utc: self.last_sample_time, ..sample.at };
                 self.notices.push(ArchiveNotice::ClockBehind { now: sample.at, previous });

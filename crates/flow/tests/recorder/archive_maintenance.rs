@@ -272,6 +272,26 @@ fn a_damaged_file_is_reported_when_the_recording_continues() {
     assert_eq!(recorder.take_notices(), []);
 }
 
+/// Its times are unknown, so it cannot overlap with the new samples.
+#[test]
+fn a_damaged_file_with_a_name_of_another_form_does_not_delay_conversions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut sampler, _) = two_dates(folder.path());
+    let files = complete_files(store(folder.path(), disk()).folder()).expect("files");
+    let date = files[files.len() - 1].path.parent().expect("a folder");
+    std::fs::write(date.join("notes.parquet"), "a text").expect("a writable folder");
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("a start");
+    let notices = recorder.take_notices();
+    assert!(
+        matches!(&notices[..], [ArchiveNotice::Damaged(what)] if what.contains("notes.parquet")),
+        "{notices:?}"
+    );
+    record(&mut recorder, &mut sampler, 2);
+    recorder.finish().expect("disk space");
+    assert_eq!(recorder.take_notices(), []);
+    assert_eq!(store(folder.path(), disk()).segments().expect("a folder"), Vec::<std::path::PathBuf>::new());
+}
+
 #[test]
 fn a_segment_that_is_deleted_before_its_conversion_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -219,11 +219,22 @@ fn no_file_is_removed_if_the_clock_is_years_ahead() {
     write(folder.path(), &(0..6).map(|_| sampler.take()).collect::<Vec<_>>());
     let mut options = options(folder.path());
     options.retention = Retention { age: Some(Duration::from_secs(2 * 86_400)), bytes: None };
+    let restarted = options.clone();
     let mut recorder = ArchiveRecorder::create(options, disk()).expect("a start");
     sampler.machine.step(3650 * FileTime::PER_DAY);
     record(&mut recorder, &mut sampler, 5);
     recorder.finish().expect("disk space");
     let notices = recorder.take_notices();
     assert!(matches!(notices[..], [ArchiveNotice::ClockAhead { .. }]), "{notices:?}");
+    assert_eq!(times(&read(folder.path())), times(&sampler.samples));
+    drop(recorder);
+    // The clock is set right, and the recorder is restarted: age counts from the clock, not from the samples of the future.
+    let mut right = Sampler::new();
+    right.machine.step(FileTime::PER_DAY);
+    let mut recorder = ArchiveRecorder::create(restarted, disk()).expect("a start");
+    record(&mut recorder, &mut right, 5);
+    recorder.finish().expect("disk space");
+    let notices = recorder.take_notices();
+    assert!(matches!(notices[..], [ArchiveNotice::ClockBehind { .. }]), "{notices:?}");
     assert_eq!(times(&read(folder.path())), times(&sampler.samples));
 }

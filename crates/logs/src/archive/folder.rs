@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::Problem;
+use tachograph_counters::civil::{FileTime, Moment};
 
 use super::file::ArchiveFile;
+use super::listing::PathFacts;
 use super::segments::segments;
 use crate::LogError;
 
@@ -125,12 +128,11 @@ pub(super) fn not_an_archive(folder: &Path) -> LogError {
 /// Whether the folder of a machine or a date has complete files or open segments.
 fn has_files(machine: &Path) -> Result<bool, LogError> {
     for date in date_folders(machine)? {
-        if entries_or_none(&date)?.iter().any(|path| is_archive_file(path)) {
+        if !files_of_date(&date)?.is_empty() {
             return Ok(true);
         }
     }
-    let segments = segments(machine).map_err(|error| LogError::io(error).at_path(machine))?;
-    Ok(!segments.is_empty())
+    Ok(!segments(machine)?.is_empty())
 }
 
 /// The date folders of a machine, in order. If there are none, `machine` itself, which can be a date folder.
@@ -174,17 +176,63 @@ pub fn complete_files(machine: &Path) -> Result<Vec<FileSpan>, LogError> {
 fn list_files(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
     let mut files = Vec::new();
     for date in date_folders(machine)? {
-        files.extend(entries_or_none(&date)?.into_iter().filter(|path| is_archive_file(path)));
+        files.extend(files_of_date(&date)?);
     }
     Ok(files)
 }
 
-/// The entries of a folder, sorted by name; none if it was removed meanwhile.
-fn entries_or_none(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
-    match entries(folder) {
-        Err(error) if error.is_not_found() => Ok(Vec::new()),
-        outcome => outcome,
+/// The files of a date folder, sorted by name; none if the folder was removed meanwhile.
+fn files_of_date(date: &Path) -> Result<Vec<PathBuf>, LogError> {
+    let mut files = match entries(date) {
+        Err(error) if error.is_not_found() => return Ok(Vec::new()),
+        outcome => outcome?,
+    };
+    files.retain(|path| is_archive_file(path) && !path.is_dir());
+    Ok(files)
+}
+
+/// Opens a complete file. A pipe, which could block, and a link to a missing file are damage of the archive.
+///
+/// # Errors
+///
+/// When the file cannot be opened; [`LogError::is_corrupt`] if it is not a regular file.
+pub fn open_file(path: &Path) -> Result<fs::File, LogError> {
+    let damaged = |what: &'static str| LogError::corrupt(Problem::new(0, what)).at_path(path);
+    let failed = |error: io::Error| LogError::io(error).at_path(path);
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => fs::File::open(path).map_err(failed),
+        Ok(_) => Err(damaged("this is a pipe, a device or a folder, not a file")),
+        // A file that is missing was removed meanwhile.
+        Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
+            Err(damaged("the link points to a file that does not exist"))
+        }
+        Err(error) => Err(failed(error)),
     }
+}
+
+/// The problem of a file whose times or machine are not those in its path. Files are found and sorted by their paths.
+pub(super) fn misplaced(path: &Path, times: TimeSpan, machine: &str) -> Option<Problem> {
+    let named = PathFacts::of(path);
+    let path = path.display();
+    let text = |utc: FileTime| Moment { utc, bias_minutes: 0 };
+    let what = if let Some(expected) = named.times.filter(|named| !named.contains(times)) {
+        format!(
+            "{path}: the samples are from {} to {}, but the name says {} to {}: commands that select a time range can omit \
+             them; restore the name",
+            text(times.first),
+            text(times.last),
+            text(expected.first),
+            text(expected.last)
+        )
+    } else if let Some(named) = named.machine.filter(|named| named != machine) {
+        format!(
+            "{path}: the samples are of the machine '{machine}', but the folder has the name of '{named}': SQL queries that select \
+             a machine omit them; restore the name"
+        )
+    } else {
+        return None;
+    };
+    Some(Problem::new(0, what))
 }
 
 /// The entries of a folder, sorted by name.
@@ -222,7 +270,8 @@ fn subfolders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, LogError> {
 /// Returns the files of a machine in order of time.
 ///
 /// Files are sorted by the times in their names. Where these overlap within a second, the exact times in the footers
-/// are used, which `times_of` reads. A damaged file is sorted by its name; the error is reported when it is read.
+/// are used, which `times_of` reads. A damaged file is sorted by its name or, if the name has another form, by its date
+/// folder; the error is reported when it is read.
 ///
 /// # Errors
 ///
@@ -232,17 +281,29 @@ pub fn in_order(
     times_of: impl Fn(&Path) -> Result<TimeSpan, LogError>,
 ) -> Result<Vec<FileSpan>, LogError> {
     let mut spans: Vec<(TimeSpan, PathBuf)> = Vec::with_capacity(files.len());
+    let mut damaged: Vec<PathBuf> = Vec::new();
     for path in files {
-        let span = span_from_name(&path).map_or_else(|| times_of(&path), Ok)?;
+        let span = match span_from_name(&path) {
+            Some(span) => span,
+            None => match (times_of(&path), PathFacts::of(&path).date) {
+                (Err(error), Some(date)) if error.is_corrupt() => {
+                    damaged.push(path.clone());
+                    TimeSpan { first: date, last: date }
+                }
+                (span, _) => span?,
+            },
+        };
         spans.push((span, path));
     }
     spans.sort();
     let is_disjoint = |pair: &[(TimeSpan, PathBuf)]| pair[0].0.last < pair[1].0.first;
     let overlapping_at: Vec<usize> =
         (0..spans.len().saturating_sub(1)).filter(|&at| !is_disjoint(&spans[at..at + 2])).collect();
-    let mut damaged: Vec<PathBuf> = Vec::new();
     for at in overlapping_at {
         for (span, path) in &mut spans[at..at + 2] {
+            if damaged.contains(path) {
+                continue;
+            }
             match times_of(path) {
                 Err(error) if error.is_corrupt() && span_from_name(path).is_some() => {
                     damaged.push(path.clone())
@@ -280,6 +341,11 @@ impl TimeSpan {
     fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
+
+    /// Whether `other` is within this time range.
+    fn contains(self, other: Self) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
 }
 
 /// Returns a file in a date folder whose samples overlap in time with those of `file`, which is elsewhere.
@@ -306,8 +372,8 @@ pub(super) fn overlapping(folder: &Path, span: TimeSpan) -> Result<Option<PathBu
             continue;
         }
         let overlaps = match span_from_footer(&path) {
-            // The footer of a damaged file is unreadable, so the times in its name count.
-            Err(error) if error.is_corrupt() && by_name.is_some() => true,
+            // The footer of a damaged file is unreadable, so the times in its name count, if it has any.
+            Err(error) if error.is_corrupt() => by_name.is_some(),
             outcome => outcome?.overlaps(span),
         };
         if overlaps {
@@ -339,8 +405,7 @@ pub(super) fn span_from_name(path: &Path) -> Option<TimeSpan> {
 }
 
 pub(super) fn span_from_footer(path: &Path) -> Result<TimeSpan, LogError> {
-    let file = fs::File::open(path).map_err(LogError::io);
-    let file = file.and_then(ArchiveFile::open).map_err(|error| error.at_path(path))?;
+    let file = ArchiveFile::open(open_file(path)?).map_err(|error| error.at_path(path))?;
     Ok(file.times())
 }
 

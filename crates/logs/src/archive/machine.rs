@@ -115,7 +115,7 @@ impl OpenSegment {
     /// Opens the segments of a machine.
     fn open_all(folder: &Path, problems: &mut Problems) -> Result<Vec<Self>, LogError> {
         let mut opened = Vec::new();
-        for path in segments(folder).map_err(|error| LogError::io(error).at_path(folder))? {
+        for path in segments(folder)? {
             let file = match File::open(&path) {
                 Ok(file) => file,
                 // The segment was converted to a complete file meanwhile.

@@ -2,7 +2,6 @@
 
 mod decoded;
 
-use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::MAX_BIAS_MINUTES;
 
 use super::file::{ArchiveFacts, ArchiveFile, RowGroupFacts};
-use super::folder::end_by_name;
+use super::folder::{self, end_by_name, misplaced};
 use crate::mark::Position;
 use crate::{CounterFilter, Format, LogError, LogFacts, LogReader, Mark, Problems};
 use decoded::{DecodedBlock, Interner};
@@ -107,6 +106,9 @@ impl ArchiveReader {
         for (index, path) in paths.iter().enumerate() {
             match open_file(path) {
                 Ok(file) => {
+                    if let Some(problem) = misplaced(path, file.times(), &file.facts.machine) {
+                        problems.push(problem);
+                    }
                     let reader = Self::from_first(file, paths, bytes)?;
                     return Ok(Self { file_index: index, skipped_damage, problems, ..reader });
                 }
@@ -227,7 +229,11 @@ impl ArchiveReader {
 
     /// Opens the file with this index in `paths`. If it belongs to another recording, its log ids are new.
     fn change_file(&mut self, index: usize) -> Result<(), LogError> {
-        let file = open_file(&self.paths[index])?;
+        let path = &self.paths[index];
+        let file = open_file(path)?;
+        if let Some(problem) = misplaced(path, file.times(), &file.facts.machine) {
+            self.report(problem);
+        }
         self.bytes_before += self.file.bytes_read;
         if file.facts.recording != self.file.facts.recording {
             self.log_base = self.next_log;
@@ -323,9 +329,8 @@ fn skipped_row_group(error: &LogError) -> Problem {
 }
 
 fn open_file(path: &Path) -> Result<ArchiveFile<Box<dyn Stream>>, LogError> {
-    let file = File::open(path).map_err(LogError::io);
-    let file = file.and_then(|file| ArchiveFile::open(Box::new(file) as Box<dyn Stream>));
-    file.map_err(|error| error.at_path(path))
+    let file = Box::new(folder::open_file(path)?) as Box<dyn Stream>;
+    ArchiveFile::open(file).map_err(|error| error.at_path(path))
 }
 
 impl LogReader for ArchiveReader {

@@ -1,7 +1,6 @@
 //! Reads the rows of archives and other logs by column, for SQL.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::block::{BlockBuilder, for_each_series};
 use super::columns::{COLUMNS, column_index};
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, ArchiveFile};
-use super::folder::TimeSpan;
+use super::folder::{TimeSpan, open_file};
 use super::parquet::{Numbers, Present, Runs};
 use super::ranges::ReadRanges;
 use super::table::{MAX_SAMPLES, SampleTable};
@@ -102,7 +101,7 @@ pub struct RowGroupSpan {
 }
 
 /// Reads the rows of an archive's file by column. The checksum of everything that is read is verified.
-pub struct ArchiveRows<R = File> {
+pub struct ArchiveRows<R = std::fs::File> {
     file: ArchiveFile<R>,
     path: PathBuf,
 }
@@ -140,8 +139,7 @@ impl ArchiveRows {
     ///
     /// When reading fails, or the file is damaged or does not belong to an archive.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let file = File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
-        Self::new(file, path)
+        Self::new(open_file(path)?, path)
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tachograph_counters::civil::FileTime;
 
+use crate::LogError;
+
 /// The folder of open segments within the folder of the machine.
 const OPEN_FOLDER: &str = "_open";
 const EXTENSION: &str = "blg";
@@ -65,17 +67,19 @@ impl SegmentName {
 /// # Errors
 ///
 /// When the folder cannot be read.
-pub fn segments(machine: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(open_folder(machine)) {
+pub fn segments(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
+    let folder = open_folder(machine);
+    let failed = |error: io::Error| LogError::io(error).at_path(&folder);
+    let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        Err(error) => return Err(failed(error)),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let entry = entry?;
+        let entry = entry.map_err(failed)?;
         // Opening anything but a regular file, such as a pipe, can block or fail.
-        if entry.file_type()?.is_file() {
+        if entry.file_type().map_err(failed)?.is_file() {
             found.push(entry.path());
         }
     }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-/// The maximum duration: a year. Anything longer is assumed to be a typo.
+/// The maximum duration without a unit: a year. Anything longer is assumed to be a typo.
 const MAX_SECONDS: f64 = 366.0 * 24.0 * 3600.0;
+/// The maximum duration with a unit, such as of a time range of an archive: 100 years.
+const MAX_SECONDS_WITH_UNIT: f64 = 100.0 * MAX_SECONDS;
 
 /// Parses a duration: seconds, `mm:ss` or `hh:mm:ss`. Seconds can have a fraction (`0.1`, `1:30.5`). The first part can
 /// be 60 or more (`90`, `90:00`); the others cannot.
@@ -29,13 +31,16 @@ pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
     if !before.is_empty() && seconds >= 60.0 {
         return Err(format!("'{last}': seconds must be below 60 if minutes are given"));
     }
-    checked(total + seconds)
+    match total + seconds {
+        total if total > MAX_SECONDS => Err("must be at most a year".to_owned()),
+        total => checked(total),
+    }
 }
 
 /// A duration in seconds, if it is in range.
 fn checked(total: f64) -> Result<Duration, String> {
-    if total > MAX_SECONDS {
-        return Err("must be at most a year".to_owned());
+    if total > MAX_SECONDS_WITH_UNIT {
+        return Err("must be at most 100 years".to_owned());
     }
     let time = Duration::from_secs_f64(total);
     match time.is_zero() {
@@ -129,12 +134,13 @@ mod tests {
             ("90min", 5_400_000),
             ("2 d", 172_800_000),
             ("2w", 1_209_600_000),
+            ("400d", 34_560_000_000),
             ("1:30", 90_000),
             ("10", 10_000),
         ] {
             assert_eq!(parse_length(text).map(|time| time.as_millis()), Ok(milliseconds), "{text}");
         }
-        for text in ["", "m", "0m", "-5m", "1e3s", "5y", "infs", "NaNs", "367d", "0.1ms", "5m30s", ".s"] {
+        for text in ["", "m", "0m", "-5m", "1e3s", "5y", "infs", "NaNs", "36601d", "0.1ms", "5m30s", ".s"] {
             assert!(parse_length(text).is_err(), "{text}");
         }
     }

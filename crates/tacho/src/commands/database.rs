@@ -52,7 +52,7 @@ pub(crate) fn write(
     signals::stop_on_signals(&stop)?;
     query.selection = query.selection.clone().with_identities();
     let pipeline = match query.paths.len() {
-        1 => query.samples()?,
+        1 => query.single()?,
         _ => scanned(query)?.1,
     };
     let reports = pipeline.reports.clone();

@@ -115,6 +115,7 @@ fn record(
 ) -> Result<(), FlowError> {
     let mut sample = Sample::default();
     let mut is_late_notified = false;
+    let mut clock = ClockSetBack::default();
     while live.source.next(&mut sample)? {
         // The SIGHUP handler can end the recording with an error, which is returned below.
         let Recording { recorder: Some(recorder), error: None } = &mut *shared.lock() else { break };
@@ -129,6 +130,7 @@ fn record(
             writeln!(out, "{}", sample.at.utc.0).and_then(|()| out.flush()).map_err(FlowError::Output)?;
         }
         *counts = live.report.counts();
+        clock.notice(*counts, sample.at).into_iter().for_each(notify);
         this_machine::notify_new_problems(&live.report);
         if recorder.summary().samples == 1 {
             notify_cut_row(recorder);
@@ -155,6 +157,25 @@ fn record(
             finished
         }
         (None, None) => Ok(()),
+    }
+}
+
+/// Whether the clock was set back and has not caught up with the last sample.
+#[derive(Default)]
+struct ClockSetBack {
+    /// [`LiveCounts::clock_steps`] after the last sample.
+    steps: u64,
+    is_behind: bool,
+}
+
+impl ClockSetBack {
+    /// Returns a message for the first sample after the clock was set back.
+    fn notice(&mut self, counts: LiveCounts, at: Moment) -> Option<String> {
+        let is_behind = counts.clock_steps > std::mem::replace(&mut self.steps, counts.clock_steps);
+        let begins = is_behind && !std::mem::replace(&mut self.is_behind, is_behind);
+        begins.then(|| {
+            format!("the clock was set back: until it shows a later time than {at}, samples are 1 ms apart (rates stay correct)")
+        })
     }
 }
 
@@ -292,6 +313,18 @@ mod tests {
     use tachograph_perflib::{Clock, Registry};
 
     use super::*;
+
+    #[test]
+    fn each_time_that_the_clock_is_set_back_is_reported_once() {
+        let mut clock = ClockSetBack::default();
+        let at = Moment { utc: FileTime(133_540_992_000_000_000), bias_minutes: 0 };
+        let notices = [0, 0, 1, 2, 2, 2, 3]
+            .map(|clock_steps| clock.notice(LiveCounts { clock_steps, ..LiveCounts::default() }, at));
+        let text = "the clock was set back: until it shows a later time than 2024-03-05T08:00:00.000+00:00, samples are 1 ms apart \
+                    (rates stay correct)";
+        let reported = Some(text.to_owned());
+        assert_eq!(notices, [None, None, reported.clone(), None, None, None, reported]);
+    }
 
     #[test]
     fn a_machine_without_the_counters_of_a_view_is_reported() {

@@ -247,17 +247,20 @@ pub(crate) fn blg_options(reports: &[LogReport], output: &Path) -> BlgWriterOpti
     options
 }
 
-/// Without an output: prints a summary of the inputs.
+/// Without an output: prints a summary of the selected samples and counters of each input.
 fn summarise(query: &LogQuery) -> Result<ExitCode, Failure> {
+    let mut text = String::new();
     for path in &query.paths {
-        let log = ScannedLog::read(path, &query.reading)?;
+        let log = ScannedLog::read_part(path, query)?;
         notify_problems(&log.reports);
-        io::stdout().lock().write_all(list::summary(&log).as_bytes())?;
+        text += &list::summary(&log);
     }
+    notify_unmatched(query)?;
+    io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// `-q`: prints a summary of the inputs and their counter paths; with `-o` writes only the paths, for `-cf`.
+/// `-q`: prints a summary of each input and the selected counter paths; with `-o` writes only the paths, for `-cf`.
 fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     if arguments.output.as_deref().is_some_and(is_sql_log) {
         return Err(Failure::usage("-q writes counter paths to a file, not to a database: use -o FILE"));
@@ -269,7 +272,7 @@ fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCod
     };
     let mut text = String::new();
     for path in &query.paths {
-        let log = ScannedLog::read(path, &query.reading)?;
+        let log = ScannedLog::read_part(path, query)?;
         notify_problems(&log.reports);
         if arguments.output.is_none() {
             text.push_str(&list::summary(&log));
@@ -279,6 +282,7 @@ fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCod
             text += &if arguments.output.is_none() { line(path) } else { path + "\n" };
         }
     }
+    notify_unmatched(query)?;
     match file {
         Some((file, path)) => finish_with(file, path, &text)?,
         None => io::stdout().lock().write_all(text.as_bytes())?,

@@ -373,3 +373,34 @@ fn one_counter_is_selected_from_an_archive() {
     assert_eq!(rows.len(), 1);
     assert_eq!(row(&rows, &format!(r"\\WEB1{path}"))["values"], 19);
 }
+
+/// Two recordings around the end of daylight saving time. Other logs have one UTC offset for all samples.
+#[test]
+fn recordings_with_different_utc_offsets_become_one_log() {
+    let folder = Folder::new();
+    let csv = |zone: &str, minutes: [u32; 2]| {
+        let row = |minute: u32| format!("\"10/25/2026 02:{minute}:00.000\",\"{minute}\"\r\n");
+        format!(
+            "\"(PDH-CSV 4.0) {zone}\",\"\\\\WEB1\\Memory\\Available Bytes\"\r\n{}",
+            minutes.map(row).concat()
+        )
+    };
+    let write =
+        |name: &str, text: String| std::fs::write(folder.path(name), text).expect("a writable folder");
+    write("1.csv", csv("(W. Europe Daylight Time)(-120)", [40, 50]));
+    write("2.csv", csv("(W. Europe Standard Time)(-60)", [10, 20]));
+    folder.relog(["1.csv", "-f", "archive", "-o", "A"]);
+    folder.relog(["2.csv", "-f", "archive", "-a", "-o", "A"]);
+    let times = |log: &str| {
+        let lines = folder.prints(["relog", log, "-f", "json"]);
+        let time = |line: &str| line.split('"').find(|part| part.starts_with("2026-")).map(str::to_owned);
+        lines.lines().filter_map(time).collect::<Vec<_>>()
+    };
+    for log in ["out.blg", "SQL:out.db!x", "out.csv"] {
+        folder.relog(["A", "-o", log]);
+        let expected =
+            ["02:40", "02:50", "03:10", "03:20"].map(|time| format!("2026-10-25T{time}:00.000+02:00"));
+        assert_eq!(times(log), expected, "{log}");
+        assert!(folder.prints(["check", log]).contains("intact: "));
+    }
+}

@@ -49,6 +49,21 @@ fn a_log_through_a_database_has_equal_samples_and_statistics() {
     assert_eq!(folder.names(), ["again.blg", "in.blg", "x.db"]);
 }
 
+/// Both counters belong to one set, but each has an instance of its own.
+#[test]
+fn a_log_through_a_database_has_no_counters_that_it_never_had() {
+    let folder = Folder::new();
+    let text = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\S(x)\\a\",\"\\\\vm\\S(y)\\b\",\"\\\\vm\\S(x)\\c\"\r\n\
+                \"01/01/2026 00:00:00.000\",\"1\",\"2\",\"3\"\r\n\
+                \"01/01/2026 00:00:01.000\",\"4\",\" \",\"5\"\r\n\
+                \"01/01/2026 00:00:02.000\",\"6\",\"7\",\"8\"\r\n";
+    std::fs::write(folder.path("in.csv"), text).expect("a writable folder");
+    folder.relog(["in.csv", "-o", LOG]);
+    assert_eq!(folder.stats(&[LOG]), folder.stats(&["in.csv"]));
+    let columns = folder.prints(["relog", LOG, "-f", "csv"]);
+    assert_eq!(columns.lines().next().map(|line| line.split(',').count()), Some(4), "{columns}");
+}
+
 #[test]
 fn an_existing_log_is_refused_replaced_or_continued() {
     let folder = folder();

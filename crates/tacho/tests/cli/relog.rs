@@ -157,6 +157,25 @@ fn without_an_output_it_shows_a_summary() {
 }
 
 #[test]
+fn the_summary_has_the_selected_samples_and_counters() {
+    let folder = small_log();
+    let part = ["-c", r"\Processor(*)\*", "-b", "10:00:01", "-e", "10:00:03"];
+    let summary = folder.prints([&["relog", "in.blg"], &part[..]].concat());
+    assert!(summary.contains("  samples   2, typical interval 1.000 s\n"), "{summary}");
+    assert!(summary.ends_with("  counters  3 in 1 set, 6 raw values\n"), "{summary}");
+    folder.prints([&["relog", "-q", "in.blg", "-o", "paths.txt"], &part[..]].concat());
+    let paths = ["0", "1", "_Total"].map(|name| format!("\\\\WEB1\\Processor({name})\\% Processor Time\n"));
+    assert_eq!(folder.text("paths.txt"), paths.concat());
+    for arguments in
+        [&["relog", "in.blg", "-c", r"\Nope\x"][..], &["relog", "-q", "in.blg", "-c", r"\Nope\x"]]
+    {
+        let ran = folder.run(arguments.iter().copied());
+        assert_eq!((ran.status, &*ran.stdout), (2, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(r"'\Nope\x'"), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn selected_block_records_stay_block_records() {
     let folder = Folder::new();
     let mut log = LogFixture::new("WEB1").table(

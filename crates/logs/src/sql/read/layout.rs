@@ -12,11 +12,9 @@ use crate::sql::database::{Database, SqlValue};
 use crate::sql::halves::join;
 use crate::sql::{MAX_COUNTERS, MAX_NAME_BYTES, MAX_TOTAL_NAME_BYTES};
 
-/// Maximum number of values of a sample if all instances are present. A value takes 24 bytes.
-const MAX_CELLS: usize = 4 << 20;
-
 /// The counters of a log.
 pub(super) struct Layout {
+    /// Counters of a set that have the same instances. So no values are missing that the log never had.
     sets: Vec<SetLayout>,
     /// Set, instance and column of each counter, by its id.
     cells: HashMap<i64, Cell>,
@@ -109,16 +107,50 @@ impl Layout {
                 failure.is_none()
             },
         )?;
-        let cells_of = |draft: &Draft| draft.instances.len() * draft.set.counters.len();
-        if failure.is_none() && drafts.iter().map(cells_of).sum::<usize>() > MAX_CELLS {
-            failure = Some(LogError::not_a_log(format!(
-                "more than {MAX_CELLS} values in a sample: too many instances with different counters"
-            )));
-        }
         match failure {
             Some(failure) => Err(failure),
-            None => Ok(Self { sets: drafts.into_iter().map(SetLayout::from).collect(), cells }),
+            None => Ok(Self::split(&drafts, cells)),
         }
+    }
+
+    /// Splits each set into the counters that have the same instances.
+    fn split(drafts: &[Draft], mut cells: HashMap<i64, Cell>) -> Self {
+        let mut instances_of: Vec<Vec<Vec<usize>>> =
+            drafts.iter().map(|draft| vec![Vec::new(); draft.set.counters.len()]).collect();
+        for Cell { set, instance, column } in cells.values() {
+            instances_of[*set][*column].push(*instance);
+        }
+        let mut sets = Vec::new();
+        // For each column of each draft, the index of its set, and its column in that set.
+        let mut places: Vec<Vec<(usize, usize)>> = Vec::new();
+        for (draft, columns) in drafts.iter().zip(&mut instances_of) {
+            let mut by_instances: HashMap<&[usize], usize> = HashMap::new();
+            let mut parts: Vec<(CounterSet, &[usize])> = Vec::new();
+            let first = sets.len();
+            let mut of_columns = Vec::new();
+            for (counter, instances) in draft.set.counters.iter().zip(columns) {
+                // Several ids can describe the same counter.
+                instances.sort_unstable();
+                instances.dedup();
+                let part = *by_instances.entry(instances).or_insert_with(|| {
+                    parts.push((CounterSet { counters: Vec::new(), ..draft.set.clone() }, instances));
+                    parts.len() - 1
+                });
+                parts[part].0.counters.push(counter.clone());
+                of_columns.push((first + part, parts[part].0.counters.len() - 1));
+            }
+            places.push(of_columns);
+            let instances =
+                |rows: &[usize]| rows.iter().map(|&row| Arc::clone(&draft.instances[row])).collect();
+            sets.extend(parts.into_iter().map(|(set, rows)| SetLayout::new(set, instances(rows))));
+        }
+        for cell in cells.values_mut() {
+            let instances = &instances_of[cell.set][cell.column];
+            let instance = instances.partition_point(|&instance| instance < cell.instance);
+            let (set, column) = places[cell.set][cell.column];
+            *cell = Cell { set, instance, column };
+        }
+        Self { sets, cells }
     }
 
     pub(super) fn sets(&self) -> usize {
@@ -172,17 +204,17 @@ impl Layout {
     }
 }
 
-impl From<Draft> for SetLayout {
-    fn from(mut draft: Draft) -> Self {
-        if !draft.set.has_instances {
+impl SetLayout {
+    fn new(mut set: CounterSet, instances: Vec<Arc<Instance>>) -> Self {
+        if !set.has_instances {
             // In a BLG, only single records can store counters without instances.
-            draft.set.extent = Extent::Row;
-            draft.set.instance = draft.instances.first().cloned();
+            set.extent = Extent::Row;
+            set.instance = instances.first().cloned();
         }
-        let values = vec![Vec::new(); draft.instances.len()];
+        let values = vec![Vec::new(); instances.len()];
         Self {
-            description: Arc::new(draft.set),
-            instances: draft.instances,
+            description: Arc::new(set),
+            instances,
             values,
             shown: Vec::new(),
             shared: Instances::default(),

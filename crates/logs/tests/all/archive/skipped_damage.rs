@@ -99,6 +99,66 @@ fn an_archive_without_an_intact_file_is_an_error() {
     drop(folder);
 }
 
+/// Opening a pipe would block for ever.
+#[test]
+fn a_pipe_and_a_link_to_a_missing_file_are_reported_like_damaged_files() {
+    let (folder, files) = several_files();
+    let all = times_without(&files, Path::new(""));
+    let date = files[1].0.parent().expect("a folder");
+    let first_name = files[0].0.file_name().expect("a name").to_string_lossy();
+    for name in ["other.parquet", &first_name.replace(".parquet", "-9.parquet")] {
+        let path = date.join(name);
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        check_reported(&folder.0, &all, &path, "a pipe, a device or a folder");
+        fs::remove_file(&path).expect("a pipe");
+        std::os::unix::fs::symlink("missing", &path).expect("a link");
+        check_reported(&folder.0, &all, &path, "the link points to a file that does not exist");
+        fs::remove_file(&path).expect("a link");
+        // No program creates such a folder in an archive.
+        fs::create_dir(&path).expect("a folder");
+        let mut reader = open(&folder.0).expect("intact files");
+        assert_eq!(times(&mut *reader), all);
+        assert_eq!(reader.problems().count(), 0);
+        fs::remove_dir(&path).expect("a folder");
+    }
+}
+
+fn check_reported(folder: &Path, all: &[i64], path: &Path, why: &str) {
+    let mut reader = open(folder).expect("intact files");
+    assert_eq!(times(&mut *reader), all);
+    let problems = reader.problems();
+    assert_eq!(problems.count(), 1, "{problems:?}");
+    let what = &problems.list()[0].what;
+    assert!(what.contains(&path.display().to_string()) && what.contains(why), "{what}");
+}
+
+#[test]
+fn a_file_at_the_wrong_place_is_reported() {
+    let (folder, files) = several_files();
+    let all = times_without(&files, Path::new(""));
+    let date = files[0].0.parent().expect("a folder");
+    let machine = date.parent().expect("a folder");
+    let in_date = files.iter().filter(|(path, _)| path.starts_with(date)).count() as u64;
+    for (from, to, reported, why) in [
+        (&*files[0].0, date.join("235958-235959.parquet"), 1, "the samples are from "),
+        (date, machine.join("date=2001-01-01"), in_date, "but the name says 2001-01-01"),
+        (machine, folder.0.join("machine=other"), files.len() as u64, "the samples are of the machine '"),
+    ] {
+        fs::rename(from, &to).expect("a new name");
+        let mut reader = open(&folder.0).expect("intact files");
+        let mut read = times(&mut *reader);
+        read.sort_unstable();
+        assert_eq!(read, all);
+        let problems = reader.problems();
+        assert_eq!(problems.count(), reported, "{problems:?}");
+        let what = &problems.list()[0].what;
+        assert!(what.contains(why) && what.contains(&to.display().to_string()), "{what}");
+        fs::rename(to, from).expect("the old name");
+    }
+    assert_eq!(open(&folder.0).expect("intact files").problems().count(), 0);
+}
+
 /// Damage within a file is an error, because figures would silently lack a part of a row group. `check` skips it.
 #[test]
 fn a_damaged_row_group_is_an_error_unless_it_is_skipped() {

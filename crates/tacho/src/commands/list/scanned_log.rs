@@ -23,7 +23,21 @@ pub(crate) struct ScannedLog {
 impl ScannedLog {
     /// Reads a whole log.
     pub(crate) fn read(path: &Path, reading: &ReadOptions) -> Result<Self, FlowError> {
-        Self::read_selected(path, reading, Selection::new(Vec::new()))
+        Self::read_part(path, &LogQuery { reading: reading.clone(), ..LogQuery::new(Vec::new()) })
+    }
+
+    /// Reads the samples and counters of a log that the query selects. The logs of the query are not read.
+    pub(crate) fn read_part(path: &Path, query: &LogQuery) -> Result<Self, FlowError> {
+        let reading = ReadOptions { grouping: Grouping::Neighbours, ..query.reading.clone() };
+        // The machines of an archive are several paths.
+        let LogQuery { paths, .. } = LogQuery::new(vec![path.to_path_buf()]);
+        let query = LogQuery { paths, reading, ..query.clone() };
+        let mut pipeline = query.samples()?;
+        let mut scan = UnionScan::default();
+        let mut progress = Progress::new();
+        let reports = pipeline.reports.clone();
+        tachograph_flow::run(&mut *pipeline.source, &mut scan, || progress.update(&reports))?;
+        Ok(Self { path: path.to_path_buf(), reports: pipeline.reports, scan })
     }
 
     /// Reads the counters of a log that the operands select: each is a counter path, or the name of a counter set.
@@ -37,7 +51,9 @@ impl ScannedLog {
             paths_of.push(paths_of_operand(operand)?);
         }
         let selection = Selection::new(paths_of.concat());
-        let log = Self::read_selected(path, reading, selection.clone())?;
+        let query = LogQuery { reading: reading.clone(), selection, ..LogQuery::new(Vec::new()) };
+        let log = Self::read_part(path, &query)?;
+        let selection = query.selection;
         let unmatched = selection.unmatched();
         let mut missing = Vec::new();
         for (operand, paths) in operands.iter().zip(&paths_of) {
@@ -60,17 +76,6 @@ impl ScannedLog {
         }
         missing.iter().for_each(notify);
         Ok(log)
-    }
-
-    fn read_selected(path: &Path, reading: &ReadOptions, selection: Selection) -> Result<Self, FlowError> {
-        let reading = ReadOptions { grouping: Grouping::Neighbours, ..reading.clone() };
-        let query = LogQuery { reading, selection, ..LogQuery::new(vec![path.to_path_buf()]) };
-        let mut pipeline = query.samples()?;
-        let mut scan = UnionScan::default();
-        let mut progress = Progress::new();
-        let reports = pipeline.reports.clone();
-        tachograph_flow::run(&mut *pipeline.source, &mut scan, || progress.update(&reports))?;
-        Ok(Self { path: path.to_path_buf(), reports: pipeline.reports, scan })
     }
 
     /// The facts of the log, or of the first machine of an archive.
