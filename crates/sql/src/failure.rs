@@ -2,8 +2,11 @@
 
 use std::fmt::Display;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::utils::datafusion_strsim::levenshtein;
 use datafusion::common::{DataFusionError, SchemaError};
 use tachograph_flow::FlowError;
 use tachograph_logs::LogError;
@@ -68,7 +71,19 @@ impl Failure {
 
     /// An error of planning or running a query. `tables` has the names of the tables.
     pub(crate) fn of_query(error: &DataFusionError, tables: &[&str]) -> Self {
+        Self::of_batch(error, tables, None)
+    }
+
+    /// An error of running a query that writes its temporary files into a folder; `None` if other processes write them.
+    pub(crate) fn of_batch(error: &DataFusionError, tables: &[&str], temp_folder: Option<&Path>) -> Self {
         let root = error.find_root();
+        if let Some(error) = temp_file_error(root) {
+            let folder = temp_folder.map(|folder| format!("{}: ", folder.display())).unwrap_or_default();
+            return Self::runtime(format!(
+                "{folder}a temporary file could not be written: {}; choose another folder with --temp-folder",
+                tachograph_logs::io_error_text(error)
+            ));
+        }
         match root {
             DataFusionError::SQL(error, _) => {
                 Self::usage(format!("the query is not valid SQL: {}", sql_error(error)))
@@ -80,8 +95,9 @@ impl Failure {
             )),
             DataFusionError::External(error) => Self::of_external(error.as_ref()),
             DataFusionError::ArrowError(error, _) => match error.as_ref() {
-                datafusion::arrow::error::ArrowError::ExternalError(error) => {
-                    Self::of_external(error.as_ref())
+                ArrowError::ExternalError(error) => Self::of_external(error.as_ref()),
+                ArrowError::ParseError(text) | ArrowError::CastError(text) => {
+                    Self::runtime(conversion_error(text).unwrap_or_else(|| text.clone()))
                 }
                 error => Self::runtime(error),
             },
@@ -93,10 +109,10 @@ impl Failure {
             DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
                 Self::runtime(cluster::message_in(text).unwrap_or_else(|| text.clone()))
             }
-            DataFusionError::IoError(error) => Self::runtime(format!(
-                "a temporary file could not be written: {}; choose another folder with --temp-folder",
-                tachograph_logs::io_error_text(error)
-            )),
+            DataFusionError::Internal(text) => {
+                let text = text.lines().next().unwrap_or_default();
+                Self::runtime(format!("the SQL engine failed, which is a bug: {text}"))
+            }
             other => Self::runtime(other.strip_backtrace()),
         }
     }
@@ -123,6 +139,23 @@ impl Failure {
             )),
             error => Self::runtime(error),
         }
+    }
+}
+
+/// The error of a temporary file: the only files that DataFusion opens.
+fn temp_file_error(error: &DataFusionError) -> Option<&std::io::Error> {
+    let error = match error {
+        DataFusionError::IoError(error) => error,
+        DataFusionError::ArrowError(error, _) => match error.as_ref() {
+            ArrowError::IoError(_, error) => error,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    // The writer of temporary files is DataFusion's, so the error of the system can be in one of DataFusion.
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<DataFusionError>()) {
+        Some(inner) => temp_file_error(inner.find_root()).or(Some(error)),
+        None => Some(error),
     }
 }
 
@@ -212,5 +245,120 @@ fn plan_error(text: &str, tables: &[&str]) -> String {
         let name = name.rsplit('.').next().unwrap_or(name);
         return format!("there is no table '{name}': the tables are {}", tables.join(", "));
     }
-    text.to_owned()
+    function_error(text).or_else(|| group_error(text)).unwrap_or_else(|| text.to_owned())
+}
+
+/// The text between two others.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(start)?;
+    rest.split_once(end).map(|(found, _)| found)
+}
+
+/// The message for a text that is not of the type to which the query converts it, such as a time.
+fn conversion_error(text: &str) -> Option<String> {
+    if let Some(rest) = text.strip_prefix("Error parsing timestamp from '") {
+        let (value, cause) = rest.rsplit_once("': ")?;
+        return Some(match cause {
+            "error computing timezone offset" => {
+                format!(
+                    "'{value}' exists twice or not at all in its time zone: add the offset, such as +01:00"
+                )
+            }
+            _ => format!(
+                "'{value}' is not a time: write '2026-11-27 00:43:00', '2026-11-27T00:43:00+01:00' or '2026-11-27'"
+            ),
+        });
+    }
+    let (value, data_type) = text.strip_prefix("Cannot cast string '")?.rsplit_once("' to value of ")?;
+    Some(match data_type.strip_suffix(" type")? {
+        "Date32" | "Date64" => format!("'{value}' is not a date: write '2026-11-27'"),
+        "Int8" | "Int16" | "Int32" | "Int64" | "UInt8" | "UInt16" | "UInt32" | "UInt64" => {
+            format!("'{value}' is not an integer")
+        }
+        "Float16" | "Float32" | "Float64" => format!("'{value}' is not a number"),
+        data_type => format!("'{value}' cannot be converted to {data_type}"),
+    })
+}
+
+/// The message for a function that does not exist, or has other arguments.
+fn function_error(text: &str) -> Option<String> {
+    if let Some(rest) = text.strip_prefix("Invalid function '") {
+        let (name, rest) = rest.split_once('\'')?;
+        let lower = name.to_ascii_lowercase();
+        let is_percentile = lower.contains("percentile")
+            || lower.contains("quantile")
+            || lower.strip_prefix('p').is_some_and(|rest| rest.parse::<u32>().is_ok());
+        let hint = match between(rest, "Did you mean '", "'?") {
+            _ if is_percentile => {
+                ": a 95th percentile is percentile_cont(0.95) WITHIN GROUP (ORDER BY COLUMN)".to_owned()
+            }
+            Some(similar) if levenshtein(&lower, similar) <= lower.len() / 3 => {
+                format!("; did you mean '{similar}'?")
+            }
+            _ => ": SHOW FUNCTIONS lists all".to_owned(),
+        };
+        return Some(format!("there is no function '{name}'{hint}"));
+    }
+    // The function has a message of its own.
+    if let Some((_, rest)) = text.split_once("coercion failed with: Error during planning: ") {
+        return rest.split_once(". No function matches").map(|(message, _)| message.to_owned());
+    }
+    let call = between(text, "No function matches the given name and argument types '", "'. You might")?;
+    let (_, candidates) = text.split_once("Candidate functions:\n")?;
+    let candidates: Vec<&str> = candidates.lines().map(str::trim).collect();
+    let name = call.split('(').next().unwrap_or(call);
+    Some(format!("function '{name}' has other arguments: {}, not {call}", candidates.join(" or ")))
+}
+
+/// The message for a column that is neither grouped nor aggregated.
+fn group_error(text: &str) -> Option<String> {
+    let clause = between(text, "Column in ", " must be in GROUP BY")?;
+    let column = between(text, "While expanding wildcard, column \"", "\" must appear in the GROUP BY")?;
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let name = match column.split_once('.') {
+        Some((table, name)) if is_name(table) && is_name(name) => name,
+        _ => column,
+    };
+    Some(format!(
+        "{clause}: '{name}' is neither in GROUP BY nor in an aggregate function: add it to GROUP BY, or write max({name})"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_temporary_files_name_the_folder() {
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let spilled =
+            |error| DataFusionError::ArrowError(Box::new(ArrowError::IoError(String::new(), error)), None);
+        let nested = std::io::Error::other(DataFusionError::IoError(full()));
+        let errors = [DataFusionError::IoError(full()), spilled(full()), spilled(nested)];
+        for error in errors {
+            let message = |folder| Failure::of_batch(&error, &[], folder).message().to_owned();
+            let cause = tachograph_logs::io_error_text(&full());
+            assert_eq!(
+                message(Some(Path::new("/scratch"))),
+                format!(
+                    "/scratch: a temporary file could not be written: {cause}; choose another folder with --temp-folder"
+                )
+            );
+            assert!(Failure::of_query(&error, &[]).message().starts_with("a temporary file could not be"));
+        }
+    }
+
+    #[test]
+    fn conversions_that_fail_name_a_format() {
+        let message = |text: &str| conversion_error(text).expect("a message");
+        let dst = "Error parsing timestamp from '2026-03-29 02:30:00': error computing timezone offset";
+        assert!(message(dst).starts_with("'2026-03-29 02:30:00' exists twice or not at all"));
+        assert_eq!(
+            message("Cannot cast string '2010' to value of Date32 type"),
+            "'2010' is not a date: write '2026-11-27'"
+        );
+        assert_eq!(message("Cannot cast string 'it's' to value of Int64 type"), "'it's' is not an integer");
+        assert_eq!(message("Cannot cast string 'x' to value of Float64 type"), "'x' is not a number");
+        assert_eq!(conversion_error("Something else"), None);
+    }
 }

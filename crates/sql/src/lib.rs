@@ -27,6 +27,7 @@ mod query;
 mod s3;
 mod samples;
 mod statement;
+mod time_literals;
 
 pub use arguments::{Arguments, Format, Outcome, parse_bytes};
 pub use failure::Failure;

@@ -33,18 +33,20 @@ use crate::memory::QueryMemory;
 use crate::output::Output;
 use crate::progress::{BytesRead, Progress};
 use crate::samples::Samples;
-use crate::statement::expand_averages;
+use crate::statement::rewrite;
+use crate::time_literals::complete_times;
 
 /// The names of the tables.
 const TABLES: [&str; 4] = ["samples", "averages", "counters", "machines"];
 
-/// The view `averages`: a row per counter of each instance. Rows without a value, such as a counter's first sample, are
-/// not counted.
+/// The view `averages`: a row per counter of each instance, also if it has no interval, as in `tacho stats`. Rows without a value,
+/// such as a counter's first sample, are not counted.
 const AVERAGES: &str = r#"
-SELECT machine, "set", parent, instance, counter, average(*) AS average, unit, type, count(*) AS intervals,
-       min(time) AS first_time, max(time) AS last_time
+SELECT machine, "set", parent, instance, counter, average(*) AS average, unit, type,
+       count(CASE WHEN num IS NOT NULL OR value IS NOT NULL THEN 1 END) AS intervals,
+       min(CASE WHEN num IS NOT NULL OR value IS NOT NULL THEN time END) AS first_time,
+       max(CASE WHEN num IS NOT NULL OR value IS NOT NULL THEN time END) AS last_time
 FROM samples
-WHERE num IS NOT NULL OR value IS NOT NULL
 GROUP BY machine, "set", parent, instance, counter, unit, type
 "#;
 
@@ -128,13 +130,13 @@ impl Engine {
         let state = self.context.state();
         let dialect = state.config_options().sql_parser.dialect;
         let mut statement = state.sql_to_statement(sql, &dialect)?;
-        let has_averages = expand_averages(&mut statement);
+        let has_averages = rewrite(&mut statement)?;
         let planned = state.statement_to_plan(statement).await;
         let plan = planned.map_err(|error| if has_averages { average_error(error) } else { error })?;
         let only_reads =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         only_reads.verify_plan(&plan)?;
-        self.context.execute_logical_plan(plan).await
+        self.context.execute_logical_plan(complete_times(plan)?).await
     }
 
     /// Runs a query. Returns its schema and its batches.
@@ -333,8 +335,11 @@ async fn write_result(
     }
     let mut output = Output::new(arguments)?;
     let inputs = Inputs::new(&arguments.inputs).await?;
-    let temp_folder = arguments.temp_folder.clone();
-    let options = EngineOptions { memory: arguments.memory, temp_folder, threads };
+    let options =
+        EngineOptions { memory: arguments.memory, temp_folder: arguments.temp_folder.clone(), threads };
+    let temp_folder = options.temp_folder.clone().unwrap_or_else(std::env::temp_dir);
+    // On a cluster, the executors write temporary files.
+    let temp_folder = cluster.is_none().then_some(temp_folder);
     let engine = Engine::create(inputs, &options, cluster).await?;
     let (schema, mut batches) = engine.run(&arguments.query).await?;
     let mut progress = Progress::new(engine.read.clone(), engine.total);
@@ -344,7 +349,7 @@ async fn write_result(
         tokio::select! {
             batch = batches.next() => {
                 let Some(batch) = batch else { break };
-                let batch = batch.map_err(|error| Failure::of_query(&error, &TABLES))?;
+                let batch = batch.map_err(|error| Failure::of_batch(&error, &TABLES, temp_folder.as_deref()))?;
                 if batch.num_rows() > 0 {
                     progress.clear();
                     output.push(&batch)?;

@@ -47,7 +47,7 @@ fn value(cell: &Cell<'_>, integers: Option<&ArrayRef>, row: usize) -> Value {
         // NaN and infinite values become `null`.
         Cell::Double(array) => array.is_valid(row).then(|| array.value(row)).into(),
         Cell::Single(array) => array.is_valid(row).then(|| f64::from(array.value(row))).into(),
-        Cell::Other(array, _) if *array.data_type() == DataType::Boolean => {
+        Cell::Other(array, ..) if *array.data_type() == DataType::Boolean => {
             array.is_valid(row).then(|| array.as_boolean().value(row)).into()
         }
         cell => cell.text(row).into(),

@@ -2,17 +2,21 @@
 
 use std::io::{self, Write};
 
+use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray as _, Date32Array, Float32Array, Float64Array, RecordBatch,
 };
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{
     DataType, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType,
 };
 use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::temporal_conversions::as_datetime_with_timezone;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::Offset;
 
 /// The columns of a batch.
 pub(super) struct Cells<'a> {
@@ -24,8 +28,48 @@ pub(super) enum Cell<'a> {
     Double(&'a Float64Array),
     Single(&'a Float32Array),
     Date(&'a Date32Array),
-    Time(&'a ArrayRef, TimeUnit),
-    Other(&'a ArrayRef, ArrayFormatter<'a>),
+    Time(&'a ArrayRef, TimeUnit, Zone),
+    /// An array of the type `NULL` has no validity bits, so logical nulls are stored.
+    Other(&'a ArrayRef, Option<NullBuffer>, ArrayFormatter<'a>),
+}
+
+/// The zone of the times of a column.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Zone {
+    /// The times have no zone, such as local times.
+    None,
+    Utc,
+    Other(Tz),
+}
+
+impl Zone {
+    fn new(name: Option<&str>) -> Result<Self, ArrowError> {
+        Ok(match name {
+            None => Self::None,
+            Some("UTC" | "Z" | "+00:00") => Self::Utc,
+            Some(name) => Self::Other(name.parse()?),
+        })
+    }
+
+    /// Formats a time, which is in UTC unless there is no zone, in ISO 8601 format: without a zone, with `Z`, or with an offset.
+    fn format(self, time: Timestamp) -> String {
+        match self {
+            Self::None => Offset::UTC.to_datetime(time).to_string(),
+            Self::Utc => time.to_string(),
+            Self::Other(zone) => match offset(zone, time) {
+                Some(offset) => time.display_with_offset(offset).to_string(),
+                None => time.to_string(),
+            },
+        }
+    }
+}
+
+/// The offset of a zone from UTC at a time.
+fn offset(zone: Tz, time: Timestamp) -> Option<Offset> {
+    let second = i64::try_from(time.as_nanosecond().div_euclid(1_000_000_000)).ok()?;
+    let local = as_datetime_with_timezone::<TimestampSecondType>(second, zone)?;
+    let seconds = (local.naive_local() - local.naive_utc()).num_seconds();
+    Offset::from_seconds(i32::try_from(seconds).ok()?).ok()
 }
 
 impl<'a> Cell<'a> {
@@ -35,8 +79,8 @@ impl<'a> Cell<'a> {
             DataType::Float64 => Self::Double(array.as_primitive()),
             DataType::Float32 => Self::Single(array.as_primitive()),
             DataType::Date32 => Self::Date(array.as_primitive()),
-            DataType::Timestamp(unit, _) => Self::Time(array, *unit),
-            _ => Self::Other(array, other()?),
+            DataType::Timestamp(unit, zone) => Self::Time(array, *unit, Zone::new(zone.as_deref())?),
+            _ => Self::Other(array, array.logical_nulls(), other()?),
         })
     }
 
@@ -46,8 +90,11 @@ impl<'a> Cell<'a> {
             Self::Double(array) => array.is_valid(row).then(|| number(array.value(row))),
             Self::Single(array) => array.is_valid(row).then(|| array.value(row).to_string()),
             Self::Date(array) => array.is_valid(row).then(|| date(array.value(row))),
-            Self::Time(array, unit) => array.is_valid(row).then(|| time(array, *unit, row)),
-            Self::Other(array, formatter) => array.is_valid(row).then(|| formatter.value(row).to_string()),
+            Self::Time(array, unit, zone) => array.is_valid(row).then(|| time(array, *unit, *zone, row)),
+            Self::Other(_, nulls, formatter) => {
+                let is_valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+                is_valid.then(|| formatter.value(row).to_string())
+            }
         }
     }
 }
@@ -85,8 +132,8 @@ fn date(days: i32) -> String {
     date.map_or_else(|_| days.to_string(), |date| date.to_string())
 }
 
-/// A UTC time in RFC 3339 format.
-fn time(array: &ArrayRef, unit: TimeUnit, row: usize) -> String {
+/// A time in ISO 8601 format.
+fn time(array: &ArrayRef, unit: TimeUnit, zone: Zone, row: usize) -> String {
     let (number, time) = match unit {
         TimeUnit::Second => {
             let number = array.as_primitive::<TimestampSecondType>().value(row);
@@ -105,7 +152,7 @@ fn time(array: &ArrayRef, unit: TimeUnit, row: usize) -> String {
             (number, Timestamp::from_nanosecond(number.into()))
         }
     };
-    time.map_or_else(|_| number.to_string(), |time| time.to_string())
+    time.map_or_else(|_| number.to_string(), |time| zone.format(time))
 }
 
 /// Writes a line of CSV (RFC 4180).
@@ -144,5 +191,23 @@ mod tests {
         assert_eq!(date(20_783), "2026-11-26");
         assert_eq!(date(-1), "1969-12-31");
         assert_eq!(date(i32::MAX), i32::MAX.to_string());
+    }
+
+    #[test]
+    fn times_have_the_offset_of_their_zone() {
+        let text = |zone: Option<&str>, time: &str| {
+            let time: Timestamp = time.parse().expect("a time");
+            Zone::new(zone).expect("a zone").format(time)
+        };
+        assert_eq!(text(None, "2026-01-01T05:44:59.5Z"), "2026-01-01T05:44:59.5");
+        assert_eq!(text(Some("UTC"), "2026-01-01T05:44:59Z"), "2026-01-01T05:44:59Z");
+        assert_eq!(text(Some("+00:00"), "2026-01-01T05:44:59Z"), "2026-01-01T05:44:59Z");
+        assert_eq!(text(Some("Asia/Kathmandu"), "2025-12-31T18:15:00Z"), "2026-01-01T00:00:00+05:45");
+        assert_eq!(text(Some("-03:30"), "2026-01-01T00:00:00.25Z"), "2025-12-31T20:30:00.25-03:30");
+        // The hour that is repeated at the end of summer time, and times before 1970.
+        assert_eq!(text(Some("Europe/Berlin"), "2026-10-25T00:59:59Z"), "2026-10-25T02:59:59+02:00");
+        assert_eq!(text(Some("Europe/Berlin"), "2026-10-25T01:00:00Z"), "2026-10-25T02:00:00+01:00");
+        assert_eq!(text(Some("Europe/Berlin"), "1969-12-31T23:59:59.9Z"), "1970-01-01T00:59:59.9+01:00");
+        assert!(Zone::new(Some("Europe/Nowhere")).is_err());
     }
 }

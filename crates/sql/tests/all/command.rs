@@ -260,6 +260,150 @@ fn errors_say_what_to_write() {
     assert!(status == 2 && memory.contains("not a size"), "{memory}");
 }
 
+/// Times have `Z`, the offset of their zone, or neither, in all formats of text.
+#[test]
+fn times_are_printed_in_their_zone() {
+    let folder = folder_with_log();
+    let query = "SELECT time, date_trunc('day', time AT TIME ZONE 'Asia/Kathmandu') AS day, \
+                 date_trunc('hour', time, 'Asia/Kathmandu') AS hour, \
+                 to_local_time(time AT TIME ZONE 'Asia/Kathmandu') AS local, \
+                 date_part('hour', time AT TIME ZONE 'Asia/Kathmandu') AS number \
+                 FROM samples ORDER BY time LIMIT 1";
+    let expected = [
+        "2024-03-05T09:00:00Z",
+        "2024-03-05T00:00:00+05:45",
+        "2024-03-05T14:00:00+05:45",
+        "2024-03-05T14:45:00",
+        "14",
+    ];
+    let table = prints(&folder, &[query, "a.blg"]);
+    assert_eq!(table.lines().nth(1).expect("a row").split_whitespace().collect::<Vec<_>>(), expected);
+    let csv = prints(&folder, &[query, "a.blg", "-f", "csv"]);
+    assert_eq!(csv.lines().nth(1).expect("a row"), expected.join(","));
+    let json: serde_json::Value =
+        serde_json::from_str(&prints(&folder, &[query, "a.blg", "-f", "json"])).expect("JSON");
+    assert_eq!(
+        json,
+        serde_json::json!({"time": expected[0], "day": expected[1], "hour": expected[2], "local": expected[3], "number": 14})
+    );
+    let (message, status) =
+        fails(&folder, &["SELECT time AT TIME ZONE 'Asia/Nowhere' FROM samples", "a.blg"]);
+    assert_eq!(
+        (message.as_str(), status),
+        (
+            "tacho sql: there is no time zone 'Asia/Nowhere': write a name such as 'Europe/Berlin', or an offset such as '+05:30'",
+            2
+        )
+    );
+    let (message, _) = fails(&folder, &["SELECT date_trunc('day', time, 'x') FROM samples", "a.blg"]);
+    assert!(message.starts_with("tacho sql: there is no time zone 'x': "), "{message}");
+    let (message, _) = fails(&folder, &["SELECT date_trunc('day', time, machine) FROM samples", "a.blg"]);
+    assert_eq!(message, "tacho sql: machine: a time zone must be a text, such as 'Europe/Berlin'");
+}
+
+#[test]
+fn an_untyped_null_is_a_missing_value() {
+    let folder = folder_with_log();
+    let query = "SELECT NULL AS none, 1 AS one, [1, NULL] AS list";
+    assert_eq!(prints(&folder, &[query, "a.blg"]), "none  one  list\n-       1  [1, ]\n");
+    assert_eq!(prints(&folder, &[query, "a.blg", "-f", "csv"]), "none,one,list\r\n,1,\"[1, ]\"\r\n");
+    let json = prints(&folder, &[query, "a.blg", "-f", "json"]);
+    assert_eq!(json, "{\"none\":null,\"one\":1,\"list\":\"[1, ]\"}\n");
+}
+
+/// Seconds can be omitted where a text is compared with a time or cast to one.
+#[test]
+fn times_need_no_seconds() {
+    let folder = folder_with_log();
+    let count = |condition: &str| {
+        let query = format!("SELECT count(DISTINCT time) AS n FROM samples WHERE {condition}");
+        let text = prints(&folder, &[&query, "a.blg", "-f", "csv"]);
+        text.lines().nth(1).expect("a row").to_owned()
+    };
+    assert_eq!(count("time >= '2024-03-05 09:00'"), "20");
+    assert_eq!(count("'2024-03-05T09:00Z' = time"), "1");
+    assert_eq!(count("time > '2024-03-05T10:00+01:00'"), "19");
+    assert_eq!(count("time BETWEEN '2024-03-05 08:59' AND '2024-03-05 09:00'"), "1");
+    assert_eq!(count("time IN ('2024-03-05 09:00', '2024-03-05 09:00:01')"), "2");
+    assert_eq!(count("time AT TIME ZONE 'Asia/Kathmandu' > '2024-03-05 14:45'"), "19");
+    assert_eq!(count("time > CAST('2024-03-05 09:00' AS TIMESTAMP)"), "19");
+    assert_eq!(count("time > TIMESTAMP '2024-03-05 09:00'"), "19");
+    assert_eq!(count("time = (SELECT min(time) FROM samples WHERE time >= '2024-03-05 09:00')"), "1");
+    // Other texts are unchanged.
+    assert_eq!(count("to_char(time, '%Y-%m-%d %H:%M') = '2024-03-05 09:00'"), "20");
+    let named = prints(
+        &folder,
+        &[
+            "SELECT n, '2024-03-05 09:00' AS text FROM (SELECT time > '2024-03-05 09:00' AS n FROM samples) WHERE n LIMIT 1",
+            "a.blg",
+            "-f",
+            "csv",
+        ],
+    );
+    assert_eq!(named, "n,text\r\ntrue,2024-03-05 09:00\r\n");
+}
+
+/// Errors of the engine say what to write.
+#[test]
+fn errors_of_the_engine_are_explained() {
+    let folder = folder_with_log();
+    for (query, expected, status) in [
+        (
+            "SELECT avg(*) FROM samples",
+            "avg(*): write average(*) for the average of rows of samples, or avg(COLUMN) for a column",
+            2,
+        ),
+        (
+            "SELECT max(s.*) FROM samples s",
+            "max(*): write average(*) for the average of rows of samples, or max(COLUMN) for a column",
+            2,
+        ),
+        (
+            "SELECT instance, average(*) FROM samples",
+            "SELECT: 'instance' is neither in GROUP BY nor in an aggregate function: add it to GROUP BY, or write max(instance)",
+            2,
+        ),
+        (
+            "SELECT count(*) FROM samples HAVING counter = 'x'",
+            "HAVING: 'counter' is neither in GROUP BY nor in an aggregate function: add it to GROUP BY, or write max(counter)",
+            2,
+        ),
+        (
+            "SELECT p95(num) FROM samples",
+            "there is no function 'p95': a 95th percentile is percentile_cont(0.95) WITHIN GROUP (ORDER BY COLUMN)",
+            2,
+        ),
+        (
+            "SELECT percentile(num, 0.95) FROM samples",
+            "there is no function 'percentile': a 95th percentile is percentile_cont(0.95) WITHIN GROUP (ORDER BY COLUMN)",
+            2,
+        ),
+        ("SELECT rounds(num) FROM samples", "there is no function 'rounds'; did you mean 'round'?", 2),
+        ("SELECT xyzzy(num) FROM samples", "there is no function 'xyzzy': SHOW FUNCTIONS lists all", 2),
+        (
+            "SELECT date_trunc('hour') FROM samples",
+            "function 'date_trunc' has other arguments: date_trunc(String, Timestamp) or date_trunc(String, Time), not date_trunc(Utf8)",
+            2,
+        ),
+        (
+            "SELECT count(*) FROM samples WHERE time > 'yesterday'",
+            "'yesterday' is not a time: write '2026-11-27 00:43:00', '2026-11-27T00:43:00+01:00' or '2026-11-27'",
+            1,
+        ),
+        ("SELECT count(*) FROM samples WHERE date > '2010'", "'2010' is not a date: write '2026-11-27'", 1),
+    ] {
+        let (message, found) = fails(&folder, &[query, "a.blg"]);
+        assert_eq!((message, found), (format!("tacho sql: {expected}"), status), "{query}");
+    }
+    assert_eq!(
+        prints(
+            &folder,
+            &["SELECT count(*) > 0 AS a, count(s.*) > 0 AS b FROM samples s", "a.blg", "-f", "csv"]
+        ),
+        "a,b\r\ntrue,true\r\n"
+    );
+}
+
 #[test]
 fn averages_need_one_unit_and_the_rows_of_one_table() {
     let folder = TempFolder::new();
@@ -396,6 +540,30 @@ fn a_sort_beyond_the_memory_limit_is_spilled() {
     assert!(small.lines().count() > 100_000, "{}", small.lines().count());
     assert!(small == large, "the result depends on the memory");
     assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0, "temporary files are left");
+}
+
+/// If a temporary file cannot be written, the message names its folder.
+#[test]
+fn a_full_folder_of_temporary_files_is_named() {
+    let folder = TempFolder::new();
+    write(&folder.0.join("archive"), &recording(3, 340), 50_000);
+    std::fs::create_dir(folder.0.join("temp")).expect("a folder");
+    // A file beyond the limit is an error (EFBIG) if SIGXFSZ is ignored.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 8; exec '{}' 'SELECT * FROM samples ORDER BY num, time DESC, instance, counter' archive \
+         -f csv --memory 48M --threads 2 --temp-folder temp",
+        env!("CARGO_BIN_EXE_tacho-sql")
+    );
+    let mut command = Command::new("sh");
+    let ran = command.args(["-c", &script]).current_dir(&folder.0).stdout(Stdio::piped()).output();
+    let ran = ran.expect("sh runs");
+    let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{message}");
+    assert!(
+        message.starts_with("tacho sql: temp: a temporary file could not be written: File too large"),
+        "{message}"
+    );
+    assert!(message.ends_with("; choose another folder with --temp-folder\n"), "{message}");
 }
 
 /// The reader of the output closes the pipe.

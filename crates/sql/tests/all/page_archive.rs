@@ -33,7 +33,8 @@ fn recorded() -> LogFixture {
         .column("PhysicalDisk", counter("Avg. Disk sec/Read", CounterType::AVERAGE_TIMER))
         .column("PhysicalDisk", counter("Disk Reads/sec", CounterType::COUNTER_COUNTER))
         .column("Process", counter("% Processor Time", CounterType::TIMER_100NS))
-        .column("Process", counter("ID Process", CounterType::RAWCOUNT));
+        .column("Process", counter("ID Process", CounterType::RAWCOUNT))
+        .column("Process", counter("Working Set", CounterType::LARGE_RAWCOUNT));
     // The busy time of processor 0 in ticks, page faults, and reads with their time in ticks.
     let (mut busy, mut faults, mut reads, mut read_ticks) = (0, 0, 0, 0);
     for second in 0..SECONDS {
@@ -44,6 +45,7 @@ fn recorded() -> LogFixture {
         let disk = |part: i64| raw(read_ticks / part, reads / part);
         let used = |percent: i64| raw(busy * percent / 100, clock);
         let bytes = 4_000_000_000 + uneven * 1_048_576;
+        let resident = |start: i64, growth: i64| raw(start + growth * second + uneven * 4096, 0);
         log.at(
             second,
             vec![
@@ -75,6 +77,12 @@ fn recorded() -> LogFixture {
                     ("postgres#1", [raw(845, 0)]),
                     ("nginx", [raw(903, 0)]),
                     ("_Total", [raw(0, 0)]),
+                ]),
+                rows(&[
+                    ("postgres", [resident(300_000_000, 40_960)]),
+                    ("postgres#1", [resident(120_000_000, 0)]),
+                    ("nginx", [resident(30_000_000, 4096)]),
+                    ("_Total", [resident(450_000_000, 45_056)]),
                 ]),
             ],
         );
