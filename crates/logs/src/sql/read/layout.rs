@@ -12,6 +12,9 @@ use crate::sql::database::{Database, SqlValue};
 use crate::sql::halves::join;
 use crate::sql::{MAX_COUNTERS, MAX_NAME_BYTES, MAX_TOTAL_NAME_BYTES};
 
+/// Maximum number of groups of counters with the same instances. A group takes about half a kilobyte.
+const MAX_GROUPS: usize = 1 << 16;
+
 /// The counters of a log.
 pub(super) struct Layout {
     /// Counters of a set that have the same instances. So no values are missing that the log never had.
@@ -109,12 +112,16 @@ impl Layout {
         )?;
         match failure {
             Some(failure) => Err(failure),
-            None => Ok(Self::split(&drafts, cells)),
+            None => Self::split(&drafts, cells).ok_or_else(|| {
+                LogError::not_a_log(format!(
+                    "the counters have more than {MAX_GROUPS} different lists of instances"
+                ))
+            }),
         }
     }
 
-    /// Splits each set into the counters that have the same instances.
-    fn split(drafts: &[Draft], mut cells: HashMap<i64, Cell>) -> Self {
+    /// Splits each set into the counters that have the same instances. `None` if there are too many lists of instances.
+    fn split(drafts: &[Draft], mut cells: HashMap<i64, Cell>) -> Option<Self> {
         let mut instances_of: Vec<Vec<Vec<usize>>> =
             drafts.iter().map(|draft| vec![Vec::new(); draft.set.counters.len()]).collect();
         for Cell { set, instance, column } in cells.values() {
@@ -138,6 +145,9 @@ impl Layout {
                 });
                 parts[part].0.counters.push(counter.clone());
                 of_columns.push((first + part, parts[part].0.counters.len() - 1));
+                if first + parts.len() > MAX_GROUPS {
+                    return None;
+                }
             }
             places.push(of_columns);
             let instances =
@@ -150,7 +160,7 @@ impl Layout {
             let (set, column) = places[cell.set][cell.column];
             *cell = Cell { set, instance, column };
         }
-        Self { sets, cells }
+        Some(Self { sets, cells })
     }
 
     pub(super) fn sets(&self) -> usize {

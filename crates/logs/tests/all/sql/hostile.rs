@@ -255,6 +255,26 @@ fn too_many_counters_are_refused() {
     assert!(error.contains("more than 1048576 counters"), "{error}");
 }
 
+/// Each counter has an instance of its own, so each would be a group.
+#[test]
+fn too_many_lists_of_instances_are_refused() {
+    for (counters, is_refused) in [(50_000, false), (70_000, true)] {
+        let folder = with_counters(counters, "i", "NULL");
+        let connection = Connection::open(folder.0.join("a.db")).expect("a database");
+        let update = "UPDATE CounterDetails SET CounterName = 'c' || CounterID WHERE CounterID >= 1000000";
+        connection.execute_batch(update).expect("rows");
+        drop(connection);
+        let name = name_in(&folder, "a.db", "log");
+        match is_refused {
+            true => {
+                let error = error_of(&name);
+                assert!(error.contains("more than 65536 different lists of instances"), "{error}");
+            }
+            false => assert!(try_read(&name).is_ok()),
+        }
+    }
+}
+
 #[test]
 fn a_locked_database_is_reported() {
     let folder = TempFolder::new();
