@@ -14,6 +14,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use tachograph_logs::output_file::OutputFile;
+use tachograph_logs::sql::SqlLogName;
 use tachograph_monitor::figures::escape_controls;
 
 use crate::arguments::{Arguments, Format};
@@ -50,7 +51,13 @@ impl Output {
     pub(crate) fn new(arguments: &Arguments) -> Result<Self, Failure> {
         let format = format_of(arguments)?;
         let file = match &arguments.output {
-            Some(path) if path != Path::new("-") => Some(OutputFile::create(path, arguments.yes)?),
+            Some(path) if path != Path::new("-") => {
+                if arguments.inputs.iter().any(|input| is_input(path, input)) {
+                    let why = "this is an input of the query; use another name";
+                    return Err(Failure::usage(format!("{}: {why}", path.display())));
+                }
+                Some(OutputFile::create(path, arguments.yes)?)
+            }
             _ => None,
         };
         Ok(Self { format, file, writer: None })
@@ -132,6 +139,16 @@ impl Output {
             Some(Writer::Parquet(writer)) => drop(writer.close().map_err(Failure::runtime)?),
         }
         self.file.map_or(Ok(()), |file| Ok(file.finish()?))
+    }
+}
+
+/// Whether an output is the file of an input, which the result would replace.
+fn is_input(output: &Path, input: &Path) -> bool {
+    let name = SqlLogName::parse(input).and_then(Result::ok);
+    let input = name.and_then(|name| name.sqlite_path()).unwrap_or_else(|| input.to_path_buf());
+    match (output.canonicalize(), input.canonicalize()) {
+        (Ok(output), Ok(input)) => output.is_file() && output == input,
+        _ => false,
     }
 }
 

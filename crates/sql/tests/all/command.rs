@@ -146,6 +146,19 @@ fn a_file_that_a_recorder_writes_is_not_replaced() {
     assert_ne!(std::fs::read_to_string(&path).expect("a file"), "samples");
 }
 
+#[test]
+fn an_input_is_not_replaced() {
+    let folder = folder_with_log();
+    let log = std::fs::read(folder.0.join("a.blg")).expect("the log");
+    std::os::unix::fs::symlink("a.blg", folder.0.join("link.blg")).expect("a link");
+    for output in ["a.blg", "./a.blg", "link.blg"] {
+        let (message, status) = fails(&folder, &[QUERY, "a.blg", "-y", "-f", "csv", "-o", output]);
+        assert_eq!(message, format!("tacho sql: {output}: this is an input of the query; use another name"));
+        assert_eq!(status, 2);
+    }
+    assert_eq!(std::fs::read(folder.0.join("a.blg")).expect("the log"), log);
+}
+
 /// A query reads what is intact, and reports the damage, as the other commands do.
 #[test]
 fn damage_is_reported() {

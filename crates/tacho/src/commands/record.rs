@@ -172,8 +172,8 @@ impl ClockSetBack {
     /// Returns a message for the first sample after the clock was set back.
     fn notice(&mut self, counts: LiveCounts, at: Moment) -> Option<String> {
         let is_behind = counts.clock_steps > std::mem::replace(&mut self.steps, counts.clock_steps);
-        let begins = is_behind && !std::mem::replace(&mut self.is_behind, is_behind);
-        begins.then(|| {
+        let was_behind = std::mem::replace(&mut self.is_behind, is_behind);
+        (is_behind && !was_behind).then(|| {
             format!("the clock was set back: until it shows a later time than {at}, samples are 1 ms apart (rates stay correct)")
         })
     }
