@@ -203,10 +203,10 @@ fn cleaning_the_merge_folder_never_removes_the_only_copy() {
     let copy = merge.join(files[1].path.file_name().expect("a name"));
     std::fs::rename(&files[1].path, &copy).expect("disk space");
     let unreadable = date.join("other.parquet");
-    std::fs::create_dir(&unreadable).expect("disk space");
-    store.clean_merge_folder().expect_err("a folder is not a file");
+    std::os::unix::fs::symlink("other.parquet", &unreadable).expect("disk space");
+    store.clean_merge_folder().expect_err("a link to itself cannot be read");
     assert!(copy.exists());
-    std::fs::remove_dir(unreadable).expect("a folder");
+    std::fs::remove_file(unreadable).expect("a link");
     store.clean_merge_folder().expect("readable files");
     assert!(!copy.exists());
     assert_eq!(times(&read(folder.path())), times(&samples));

@@ -131,6 +131,7 @@ impl Layout {
         // For each column of each draft, the index of its set, and its column in that set.
         let mut places: Vec<Vec<(usize, usize)>> = Vec::new();
         for (draft, columns) in drafts.iter().zip(&mut instances_of) {
+            let empty = CounterSet { counters: Vec::new(), ..draft.set.clone() };
             let mut by_instances: HashMap<&[usize], usize> = HashMap::new();
             let mut parts: Vec<(CounterSet, &[usize])> = Vec::new();
             let first = sets.len();
@@ -140,7 +141,7 @@ impl Layout {
                 instances.sort_unstable();
                 instances.dedup();
                 let part = *by_instances.entry(instances).or_insert_with(|| {
-                    parts.push((CounterSet { counters: Vec::new(), ..draft.set.clone() }, instances));
+                    parts.push((empty.clone(), instances));
                     parts.len() - 1
                 });
                 parts[part].0.counters.push(counter.clone());
