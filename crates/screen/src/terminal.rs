@@ -1,9 +1,8 @@
 //! Switches the terminal to full-screen mode, and restores it.
 
-use std::io::{self, BufWriter, Stdout, Write as _};
+use std::io::{self, Stdout, Write};
 use std::mem::ManuallyDrop;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, Once};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -13,14 +12,46 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{cursor, execute};
 use ratatui::layout::{Position, Rect};
+use tachograph_counters::IgnorePoison as _;
 
-pub(crate) type CrosstermTerminal = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+pub(crate) type CrosstermTerminal = Terminal<CrosstermBackend<FrameWriter<Stdout>>>;
 
 /// Whether the terminal is in full-screen mode. [`restore`] clears this, so the terminal is restored only once.
-static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+///
+/// The lock is held while a frame is written and while the terminal is restored: if one thread draws while another one
+/// panics, the frame is complete before the terminal is restored, or it is not written.
+static IS_TAKEN_OVER: Mutex<bool> = Mutex::new(false);
 
-/// The size of the output buffer: large enough to write a whole screen with colours at once.
-const BUFFER_BYTES: usize = 64 << 10;
+/// Collects the output of a frame, and writes it at once; outside full-screen mode, it discards the frame. Nothing that
+/// can panic runs while it holds the lock, because the panic hook waits for the lock.
+pub(crate) struct FrameWriter<W> {
+    out: W,
+    frame: Vec<u8>,
+}
+
+impl<W> FrameWriter<W> {
+    fn new(out: W) -> Self {
+        Self { out, frame: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for FrameWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.frame.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let is_taken_over = IS_TAKEN_OVER.lock().ignore_poison();
+        let written = if *is_taken_over {
+            self.out.write_all(&self.frame).and_then(|()| self.out.flush())
+        } else {
+            Ok(())
+        };
+        self.frame.clear();
+        written
+    }
+}
 
 /// The terminal in full-screen mode. It is restored when this is dropped or when a thread panics.
 pub(crate) struct Screen {
@@ -41,7 +72,7 @@ impl Screen {
             }));
         });
         take_over()?;
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER_BYTES, io::stdout()));
+        let backend = CrosstermBackend::new(FrameWriter::new(io::stdout()));
         let opened = Terminal::new(backend);
         if opened.is_err() {
             restore();
@@ -55,12 +86,11 @@ impl Screen {
 
     /// Whether the terminal is still in full-screen mode. If another thread panicked, it is already restored.
     pub(crate) fn is_taken_over(&self) -> bool {
-        IS_TAKEN_OVER.load(Ordering::SeqCst)
+        *IS_TAKEN_OVER.lock().ignore_poison()
     }
 
     /// Switches to full-screen mode again, after another program has used it.
     pub(crate) fn reopen(&mut self) -> io::Result<()> {
-        IS_TAKEN_OVER.store(false, Ordering::SeqCst);
         take_over()?;
         self.clear()
     }
@@ -81,8 +111,10 @@ impl Drop for Screen {
 
 fn take_over() -> io::Result<()> {
     enable_raw_mode()?;
-    IS_TAKEN_OVER.store(true, Ordering::SeqCst);
+    let mut is_taken_over = IS_TAKEN_OVER.lock().ignore_poison();
+    *is_taken_over = true;
     let taken = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, cursor::Hide);
+    drop(is_taken_over);
     if taken.is_err() {
         restore();
     }
@@ -91,11 +123,38 @@ fn take_over() -> io::Result<()> {
 
 /// Restores the terminal. Errors are ignored.
 pub(crate) fn restore() {
-    if !IS_TAKEN_OVER.swap(false, Ordering::SeqCst) {
+    let mut is_taken_over = IS_TAKEN_OVER.lock().ignore_poison();
+    if !std::mem::take(&mut *is_taken_over) {
         return;
     }
     let mut out = io::stdout();
     let _ = execute!(out, DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
     let _ = out.flush();
     let _ = disable_raw_mode();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_written_at_once_and_only_in_full_screen_mode() {
+        let mut written = Vec::new();
+        let mut frames = FrameWriter::new(&mut written);
+        *IS_TAKEN_OVER.lock().unwrap() = true;
+        frames.write_all(b"first ").unwrap();
+        frames.write_all(b"frame;").unwrap();
+        assert!(frames.out.is_empty());
+        frames.flush().unwrap();
+        assert_eq!(frames.out, b"first frame;");
+        // Another thread restores the terminal while a frame is drawn.
+        frames.write_all(b"second frame;").unwrap();
+        *IS_TAKEN_OVER.lock().unwrap() = false;
+        frames.flush().unwrap();
+        *IS_TAKEN_OVER.lock().unwrap() = true;
+        frames.write_all(b"third frame;").unwrap();
+        frames.flush().unwrap();
+        *IS_TAKEN_OVER.lock().unwrap() = false;
+        assert_eq!(written, b"first frame;third frame;");
+    }
 }
