@@ -11,7 +11,8 @@ mod runs;
 mod thrift;
 
 pub(super) use chunk::{
-    ChunkReader, ChunkWriter, Column, NumberEncoding, PhysicalType, Texts, WrittenChunk, spread_over_rows,
+    ChunkReader, ChunkWriter, Column, NumberCursor, NumberEncoding, OptionalNumbers, PhysicalType, Texts,
+    WrittenChunk,
 };
 pub use chunk::{Numbers, Present, Runs};
 pub(super) use footer::{FileFooter, RowGroup};

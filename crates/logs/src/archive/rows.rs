@@ -15,7 +15,7 @@ use super::columns::{COLUMNS, column_index};
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, ArchiveFile};
 use super::folder::{TimeSpan, open_file};
-use super::parquet::{Numbers, Present, Runs};
+use super::parquet::{Numbers, OptionalNumbers, Present, Runs};
 use super::ranges::ReadRanges;
 use super::table::{MAX_SAMPLES, SampleTable};
 use crate::LogError;
@@ -259,9 +259,13 @@ impl<R: ReadRanges> ArchiveRows<R> {
             _ if column.is_text_of_series() => self.texts(group, column, wanted)?,
             RowColumn::MultiCount => {
                 let numbers = self.file.numbers(*index, table, column_index::MULTI_COUNT)?;
-                ColumnValues::Numbers(fill_multipliers(numbers, table, wanted))
+                ColumnValues::Numbers(fill_multipliers(&numbers, table, wanted))
             }
-            _ => ColumnValues::Numbers(self.file.numbers_in_rows(*index, table, column.index(), wanted)?),
+            _ => {
+                let new = OptionalNumbers::default();
+                let numbers = self.file.numbers_in_rows(*index, table, column.index(), wanted, new)?;
+                ColumnValues::Numbers(numbers.spread_over_rows())
+            }
         })
     }
 
@@ -279,18 +283,19 @@ impl<R: ReadRanges> ArchiveRows<R> {
 
 /// Returns the multiplier of each wanted row. A row without a multiplier has that of the previous row of its series, or 1
 /// if it is the first row.
-fn fill_multipliers(numbers: Numbers, table: &SampleTable, wanted: &[Range<usize>]) -> Numbers {
+fn fill_multipliers(numbers: &OptionalNumbers, table: &SampleTable, wanted: &[Range<usize>]) -> Numbers {
     let rows = wanted.iter().map(ExactSizeIterator::len).sum();
-    if numbers.present == Present::None {
+    if numbers.values.is_empty() {
         return Numbers { values: vec![1; rows], present: Present::All };
     }
-    let mut filled = Vec::with_capacity(numbers.values.len());
+    let mut cursor = numbers.cursor();
+    let mut filled = Vec::new();
     for section in &table.sections {
         let instances = &table.instances[section.instances as usize];
         for_each_series(section, instances.len(), |_, _, instance| {
             let mut current = 1;
             for _ in 0..instances[instance].rows() {
-                current = numbers.get(filled.len()).unwrap_or(current);
+                current = cursor.get(filled.len()).unwrap_or(current);
                 filled.push(current);
             }
         });
@@ -411,12 +416,11 @@ impl MachineBlock {
 
     /// The values of a column.
     pub fn column(&self, column: RowColumn) -> ColumnValues {
-        match self.rows.column(column.index()) {
-            ColumnValues::Numbers(numbers) if column == RowColumn::MultiCount => {
-                let all = 0..self.len();
-                ColumnValues::Numbers(fill_multipliers(numbers, &self.table, std::slice::from_ref(&all)))
-            }
-            values => values,
+        if column == RowColumn::MultiCount {
+            let all = 0..self.len();
+            let numbers = fill_multipliers(self.rows.multi_count(), &self.table, std::slice::from_ref(&all));
+            return ColumnValues::Numbers(numbers);
         }
+        self.rows.column(column.index())
     }
 }

@@ -8,7 +8,7 @@ use tachograph_counters::set::{Counter, CounterSet, Instance};
 
 use super::super::columns::{COLUMNS, column_index};
 use super::super::interval::{CounterFacts, IntervalNumbers, counter_facts};
-use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, spread_over_rows};
+use super::super::parquet::{ChunkWriter, Numbers, OptionalNumbers, Present, Runs, WrittenChunk};
 use super::super::rows::ColumnValues;
 
 /// For each column that has one value per series, the index of the series' value in the column's dictionary. A counter
@@ -48,33 +48,6 @@ impl DictionaryColumn {
         match self.runs.last_mut() {
             Some((last, len)) if *last == index => *len += rows,
             _ => self.runs.push((index, rows)),
-        }
-    }
-}
-
-/// A column of numbers, some of which are missing.
-#[derive(Default)]
-struct OptionalNumbers {
-    numbers: Vec<i64>,
-    present: Vec<(bool, usize)>,
-}
-
-impl OptionalNumbers {
-    fn push(&mut self, number: Option<i64>) {
-        self.push_presence(number.is_some(), 1);
-        self.numbers.extend(number);
-    }
-
-    fn clear(&mut self) {
-        self.numbers.clear();
-        self.present.clear();
-    }
-
-    /// Adds the presence of numbers in the next rows.
-    fn push_presence(&mut self, are_present: bool, rows: usize) {
-        match self.present.last_mut() {
-            Some((is_present, len)) if *is_present == are_present => *len += rows,
-            _ => self.present.push((are_present, rows)),
         }
     }
 }
@@ -123,7 +96,7 @@ impl Rows {
             .into_iter()
             .for_each(OptionalNumbers::clear);
         times.clear();
-        [times, &mut num.numbers, &mut den.numbers].into_iter().for_each(|numbers| numbers.reserve(rows));
+        [times, &mut num.values, &mut den.values].into_iter().for_each(|numbers| numbers.reserve(rows));
         self.series_columns = Default::default();
         self.status = DictionaryColumn::default();
         self.status_indexes.clear();
@@ -190,8 +163,8 @@ impl Rows {
                 multi_count: None,
                 status: Status::VALID_DATA,
             } => {
-                self.num.numbers.push(num);
-                self.den.numbers.push(den);
+                self.num.values.push(num);
+                self.den.values.push(den);
                 self.plain_rows += 1;
             }
             _ => self.push_not_plain(row),
@@ -247,6 +220,11 @@ impl Rows {
         })
     }
 
+    /// The multipliers, without those that repeat the one before.
+    pub(in super::super) fn multi_count(&self) -> &OptionalNumbers {
+        &self.multi_count
+    }
+
     /// The values of a column.
     pub(in super::super) fn column(&self, column: usize) -> ColumnValues {
         let values = match self.stored(column) {
@@ -254,8 +232,7 @@ impl Rows {
                 return ColumnValues::Numbers(Numbers { values: times.to_vec(), present: Present::All });
             }
             StoredColumn::Numbers(numbers) => {
-                let present = &numbers.present;
-                return ColumnValues::Numbers(spread_over_rows(numbers.numbers.clone(), present, self.len()));
+                return ColumnValues::Numbers(numbers.clone().spread_over_rows());
             }
             StoredColumn::Dictionary(values) => values,
         };
@@ -279,7 +256,7 @@ impl Rows {
         let all = [(true, self.len())];
         let write = |(index, column)| match self.stored(index) {
             StoredColumn::Times(times) => writer.numbers(column, times, &all, out),
-            StoredColumn::Numbers(values) => writer.numbers(column, &values.numbers, &values.present, out),
+            StoredColumn::Numbers(values) => writer.numbers(column, &values.values, &values.present, out),
             StoredColumn::Dictionary(values) => writer.runs(column, &values.dictionary, &values.runs, out),
         };
         COLUMNS.into_iter().enumerate().map(write).collect()

@@ -10,7 +10,7 @@ use super::super::columns::COLUMNS;
 use super::super::description;
 use super::super::folder::TimeSpan;
 use super::super::parquet::{
-    ChunkPages, ChunkReader, MAGIC, Numbers, PageIndexes, PageLocation, Present, Runs, Texts, find_text,
+    ChunkPages, ChunkReader, MAGIC, OptionalNumbers, PageIndexes, PageLocation, Runs, Texts, find_text,
 };
 use super::super::ranges::ReadRanges;
 use super::super::table::{Chunk, SampleTable};
@@ -167,32 +167,36 @@ impl<R: ReadRanges> ArchiveFile<R> {
         index: usize,
         table: &SampleTable,
         column: usize,
-    ) -> Result<Numbers, LogError> {
+    ) -> Result<OptionalNumbers, LogError> {
         let rows = self.row_groups[index].rows;
-        self.numbers_in_rows(index, table, column, std::slice::from_ref(&(0..rows)))
+        let all = 0..rows;
+        self.numbers_in_rows(index, table, column, std::slice::from_ref(&all), OptionalNumbers::default())
     }
 
-    /// Reads a column of numbers of a row group, and decodes the rows in the ascending ranges `wanted`.
+    /// Reads a column of numbers of a row group, and decodes the rows in the ascending ranges `wanted`. The memory of
+    /// `reused` is reused for the result.
     pub(in super::super) fn numbers_in_rows(
         &mut self,
         index: usize,
         table: &SampleTable,
         column: usize,
         wanted: &[Range<usize>],
-    ) -> Result<Numbers, LogError> {
+        reused: OptionalNumbers,
+    ) -> Result<OptionalNumbers, LogError> {
         let rows = self.row_groups[index].rows;
         let column_error =
             |damage: Damage| corrupt(table.chunks[column].offset, &describe_column(index, column), damage);
         if wanted.iter().all(Range::is_empty) {
-            return Ok(Numbers { values: Vec::new(), present: Present::None });
+            return Ok(reused.cleared());
         }
         if let Some(pages) = self.wanted_pages(index, table, column, wanted)? {
             self.read_ranges(&ranges_of(&pages))?;
-            let numbers = self.chunk_reader.numbers_of_pages(COLUMNS[column], &self.buffer, &pages, wanted);
+            let (reader, bytes) = (&mut self.chunk_reader, &self.buffer);
+            let numbers = reader.numbers_of_pages(COLUMNS[column], bytes, &pages, wanted, reused);
             return numbers.map_err(column_error);
         }
         self.chunk(index, table, column)?;
-        self.chunk_reader.numbers(COLUMNS[column], &self.buffer, rows, wanted).map_err(column_error)
+        self.chunk_reader.numbers(COLUMNS[column], &self.buffer, rows, wanted, reused).map_err(column_error)
     }
 
     /// The pages of a column that have a wanted row; `None` if all pages do, so that the whole column is read.

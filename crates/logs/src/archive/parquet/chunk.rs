@@ -10,6 +10,6 @@ mod write;
 
 pub(in super::super) use column::{Column, NumberEncoding, PhysicalType};
 pub(in super::super) use read::ChunkReader;
+pub(in super::super) use values::{NumberCursor, OptionalNumbers, Texts};
 pub use values::{Numbers, Present, Runs};
-pub(in super::super) use values::{Texts, spread_over_rows};
 pub(in super::super) use write::{ChunkWriter, WrittenChunk};

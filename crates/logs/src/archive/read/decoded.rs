@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{CounterSet, Instances};
-use tachograph_counters::{CounterType, RawValue, Status};
+use tachograph_counters::{CounterType, Formula, RawValue, Status};
 
 use super::super::block::for_each_series;
 use super::super::columns::{COLUMNS, column_index};
 use super::super::file::ArchiveFile;
 use super::super::interval::{IntervalNumbers, restore};
-use super::super::parquet::{Numbers, Texts};
+use super::super::parquet::{NumberCursor, OptionalNumbers, Texts};
 use super::super::ranges::ReadRanges;
 use super::super::table::{GroupHeads, InstanceRuns, SampleTable};
 use crate::{CounterFilter, LogError};
@@ -102,18 +102,33 @@ pub(super) struct DecodedBlock {
     table: SampleTable,
     slots: Vec<DecodedSlot>,
     next: usize,
+    /// No longer needed; the next row group reuses the memory.
+    columns: Columns,
 }
 
 /// The decoded columns of the needed rows.
+#[derive(Default)]
 struct Columns {
-    num: Numbers,
-    den: Numbers,
-    value: Numbers,
-    raw_first: Numbers,
-    raw_second: Numbers,
-    multi_count: Numbers,
+    num: OptionalNumbers,
+    den: OptionalNumbers,
+    value: OptionalNumbers,
+    raw_first: OptionalNumbers,
+    raw_second: OptionalNumbers,
+    multi_count: OptionalNumbers,
     /// Ranges of rows with a status.
     statuses: Vec<(Range<usize>, Status)>,
+}
+
+/// Reads columns in ascending order of rows.
+struct ColumnCursors<'a> {
+    num: NumberCursor<'a>,
+    den: NumberCursor<'a>,
+    value: NumberCursor<'a>,
+    raw_first: NumberCursor<'a>,
+    raw_second: NumberCursor<'a>,
+    multi_count: NumberCursor<'a>,
+    /// The ranges of rows with a status, from the current row on.
+    statuses: &'a [(Range<usize>, Status)],
 }
 
 impl DecodedBlock {
@@ -127,7 +142,9 @@ impl DecodedBlock {
         filter: Option<&CounterFilter>,
     ) -> Result<Self, LogError> {
         let table = file.table(index)?;
-        let values = value_buffers(earlier, &table, &file.sets);
+        let (earlier_slots, earlier) =
+            earlier.map_or_else(Default::default, |earlier| (earlier.slots, earlier.columns));
+        let values = value_buffers(earlier_slots, &table, &file.sets);
         let needed = NeededCounters::new(&table, &file.sets, filter);
         if filter.is_none() {
             // The other columns repeat the sample table. They are only verified, so that any damage is detected.
@@ -135,14 +152,14 @@ impl DecodedBlock {
                 file.chunk(index, &table, column)?;
             }
         }
-        let mut numbers = |column| file.numbers_in_rows(index, &table, column, &needed.rows);
+        let mut numbers = |column, reused| file.numbers_in_rows(index, &table, column, &needed.rows, reused);
         let columns = Columns {
-            num: numbers(column_index::NUM)?,
-            den: numbers(column_index::DEN)?,
-            value: numbers(column_index::VALUE)?,
-            raw_first: numbers(column_index::RAW_FIRST)?,
-            raw_second: numbers(column_index::RAW_SECOND)?,
-            multi_count: numbers(column_index::MULTI_COUNT)?,
+            num: numbers(column_index::NUM, earlier.num)?,
+            den: numbers(column_index::DEN, earlier.den)?,
+            value: numbers(column_index::VALUE, earlier.value)?,
+            raw_first: numbers(column_index::RAW_FIRST, earlier.raw_first)?,
+            raw_second: numbers(column_index::RAW_SECOND, earlier.raw_second)?,
+            multi_count: numbers(column_index::MULTI_COUNT, earlier.multi_count)?,
             statuses: read_statuses(file, index, &table, &needed.rows)?,
         };
         interner.begin_block(&file.sets);
@@ -156,6 +173,7 @@ impl DecodedBlock {
                 next: SlotPosition::default(),
             });
         }
+        let mut cursors = columns.cursors();
         let mut row = 0;
         for section in table.sections.iter().filter(|section| !section.columns.is_empty()) {
             let runs = &table.instances[section.instances as usize];
@@ -205,7 +223,7 @@ impl DecodedBlock {
                     values: &mut slot.values,
                 };
                 if is_needed {
-                    restore_series(&columns, row, slot.set.counters[column].counter_type, series);
+                    restore_series(&mut cursors, row, slot.set.counters[column].counter_type, series);
                     row += runs[instance].rows();
                 } else {
                     (0..targets.len()).for_each(|index| series.set(index, RawValue::error(NOT_READ)));
@@ -213,7 +231,7 @@ impl DecodedBlock {
             });
         }
         interner.end_block();
-        Ok(Self { table, slots, next: 0 })
+        Ok(Self { table, slots, next: 0, columns })
     }
 
     /// The index of the next sample.
@@ -304,7 +322,7 @@ impl DecodedSlot {
 /// Returns a buffer for the values of each slot of a row group. All values will be overwritten. A buffer of the earlier row
 /// group is reused if it has about the needed size, because the system fills each page of new memory with zeros.
 fn value_buffers(
-    earlier: Option<DecodedBlock>,
+    earlier: Vec<DecodedSlot>,
     table: &SampleTable,
     sets: &[Arc<CounterSet>],
 ) -> Vec<Vec<RawValue>> {
@@ -315,8 +333,7 @@ fn value_buffers(
             lens[slot as usize] = rows * sets[table.slots[slot as usize].set as usize].counters.len();
         }
     }
-    let mut reusable: Vec<_> =
-        earlier.into_iter().flat_map(|earlier| earlier.slots).map(|slot| slot.values).collect();
+    let mut reusable: Vec<_> = earlier.into_iter().map(|slot| slot.values).collect();
     reusable.sort_unstable_by_key(Vec::capacity);
     let mut reusable = reusable.into_iter().peekable();
     let mut by_len: Vec<usize> = (0..lens.len()).collect();
@@ -420,59 +437,86 @@ impl SeriesValues<'_> {
 }
 
 /// Restores the raw values of a series whose first row is `row`.
-fn restore_series(columns: &Columns, row: usize, counter_type: CounterType, mut series: SeriesValues<'_>) {
+fn restore_series(
+    columns: &mut ColumnCursors<'_>,
+    row: usize,
+    counter_type: CounterType,
+    mut series: SeriesValues<'_>,
+) {
     let formula = counter_type.formula();
-    let count = series.targets.len();
-    // Usually only the first row has values in other columns than `num` and `den`.
-    let plain = match count > 1 && columns.are_plain(row + 1..row + count) {
-        true => 1..count,
-        false => count..count,
-    };
+    let rows = row..row + series.targets.len();
     let mut previous = RawValue::new(0, 0);
-    let mut status_at = columns.statuses.partition_point(|(rows, _)| rows.end <= row);
-    for index in 0..plain.start {
-        let row = row + index;
-        let interval = IntervalNumbers {
-            num: columns.num.get(row),
-            den: columns.den.get(row),
-            value: columns.value.get(row).map(|bits| f64::from_bits(bits as u64)),
-        };
-        let multi_count = columns.multi_count.get(row).map_or(previous.multi_count, |count| count as u32);
-        while columns.statuses.get(status_at).is_some_and(|(rows, _)| rows.end <= row) {
-            status_at += 1;
-        }
-        let status = columns.statuses.get(status_at).filter(|(rows, _)| rows.contains(&row));
-        let status = status.map_or(Status::VALID_DATA, |(_, status)| *status);
-        let mut raw = restore(formula, &previous, &interval, multi_count, status);
-        if let Some(first) = columns.raw_first.get(row) {
-            raw.first = first;
-        }
-        if let Some(second) = columns.raw_second.get(row) {
-            raw.second = second;
-        }
-        series.set(index, raw);
-        previous = raw;
-    }
-    if plain.is_empty() {
-        return;
-    }
-    let rows = row + plain.start..row + plain.end;
-    let [num, den] = [&columns.num, &columns.den].map(|column| &column.values[rows.clone()]);
-    for (index, (&num, &den)) in plain.zip(num.iter().zip(den)) {
-        let interval = IntervalNumbers { num: Some(num), den: Some(den), value: None };
-        previous = restore(formula, &previous, &interval, previous.multi_count, Status::VALID_DATA);
+    for (index, row) in rows.clone().enumerate() {
+        previous = columns.restore(row, formula, &previous);
         series.set(index, previous);
+        // Usually only the first row has values in other columns than `num` and `den`.
+        if index == 0
+            && let Some((num, den)) = columns.plain(row + 1..rows.end)
+        {
+            for (index, (&num, &den)) in num.iter().zip(den).enumerate() {
+                let interval = IntervalNumbers { num: Some(num), den: Some(den), value: None };
+                previous = restore(formula, &previous, &interval, previous.multi_count, Status::VALID_DATA);
+                series.set(index + 1, previous);
+            }
+            return;
+        }
     }
 }
 
 impl Columns {
-    /// Whether each of these rows has a numerator and a denominator, and nothing else.
-    fn are_plain(&self, rows: Range<usize>) -> bool {
+    fn cursors(&self) -> ColumnCursors<'_> {
         let Self { num, den, value, raw_first, raw_second, multi_count, statuses } = self;
-        let next_status = statuses.partition_point(|(with_status, _)| with_status.end <= rows.start);
-        [num, den].iter().all(|column| column.has_all(rows.clone()))
-            && [value, raw_first, raw_second, multi_count].iter().all(|column| column.has_none(rows.clone()))
-            && statuses.get(next_status).is_none_or(|(with_status, _)| with_status.start >= rows.end)
+        ColumnCursors {
+            num: num.cursor(),
+            den: den.cursor(),
+            value: value.cursor(),
+            raw_first: raw_first.cursor(),
+            raw_second: raw_second.cursor(),
+            multi_count: multi_count.cursor(),
+            statuses,
+        }
+    }
+}
+
+impl<'a> ColumnCursors<'a> {
+    /// Restores the raw value of a row from that of the row before.
+    fn restore(&mut self, row: usize, formula: Option<Formula>, previous: &RawValue) -> RawValue {
+        let interval = IntervalNumbers {
+            num: self.num.get(row),
+            den: self.den.get(row),
+            value: self.value.get(row).map(|bits| f64::from_bits(bits as u64)),
+        };
+        let multi_count = self.multi_count.get(row).map_or(previous.multi_count, |count| count as u32);
+        let status = self.next_status(row).filter(|(rows, _)| rows.contains(&row));
+        let status = status.map_or(Status::VALID_DATA, |(_, status)| *status);
+        let mut raw = restore(formula, previous, &interval, multi_count, status);
+        if let Some(first) = self.raw_first.get(row) {
+            raw.first = first;
+        }
+        if let Some(second) = self.raw_second.get(row) {
+            raw.second = second;
+        }
+        raw
+    }
+
+    /// The numerators and denominators of these rows, if each row has both, and nothing else.
+    fn plain(&mut self, rows: Range<usize>) -> Option<(&'a [i64], &'a [i64])> {
+        let numbers = (self.num.all(rows.clone())?, self.den.all(rows.clone())?);
+        let others = [&mut self.value, &mut self.raw_first, &mut self.raw_second, &mut self.multi_count];
+        let have_none = others.into_iter().all(|column| column.has_none(rows.clone()));
+        let next_status = self.next_status(rows.start);
+        (have_none && next_status.is_none_or(|(with_status, _)| with_status.start >= rows.end))
+            .then_some(numbers)
+    }
+
+    /// The first range with a status that ends after a row.
+    fn next_status(&mut self, row: usize) -> Option<&'a (Range<usize>, Status)> {
+        while let [(rows, _), rest @ ..] = self.statuses
+            && rows.end <= row
+        {
+            self.statuses = rest;
+        }
+        self.statuses.first()
     }
 }
 

@@ -9,8 +9,7 @@ use super::super::page::{
 };
 use super::super::page_index::ChunkPages;
 use super::super::runs;
-use super::values::spread_over_rows;
-use super::{Column, NumberEncoding, Numbers, Runs, Texts};
+use super::{Column, NumberEncoding, OptionalNumbers, Runs, Texts};
 
 /// Maximum number of bytes of a row in a page, including its share of the definition levels.
 const MAX_BYTES_PER_ROW: usize = 32;
@@ -28,16 +27,17 @@ impl ChunkReader {
     }
 
     /// Decodes the numbers in the wanted rows of a chunk. `wanted` contains ascending ranges; `rows` is the chunk's number
-    /// of rows. Pages without wanted rows are not decompressed.
+    /// of rows. Pages without wanted rows are not decompressed. The memory of `reused` is reused for the result.
     pub(in super::super::super) fn numbers(
         &mut self,
         column: Column,
         bytes: &[u8],
         rows: usize,
         wanted: &[Range<usize>],
-    ) -> Result<Numbers, Damage> {
+        reused: OptionalNumbers,
+    ) -> Result<OptionalNumbers, Damage> {
         let mut cursor = Cursor::new(bytes);
-        let mut decoded = DecodedNumbers::default();
+        let mut decoded = reused.cleared();
         let mut rows_read = 0;
         let mut wanted = wanted;
         let mut dictionary = None;
@@ -61,7 +61,7 @@ impl ChunkReader {
         if rows_read != rows {
             return Err(Damage("a column has too few rows"));
         }
-        Ok(decoded.finish())
+        Ok(decoded)
     }
 
     /// Like [`numbers`](Self::numbers), but from single pages: `bytes` has only the dictionary and these pages, which have all
@@ -72,9 +72,10 @@ impl ChunkReader {
         bytes: &[u8],
         ChunkPages { dictionary, pages }: &ChunkPages,
         wanted: &[Range<usize>],
-    ) -> Result<Numbers, Damage> {
+        reused: OptionalNumbers,
+    ) -> Result<OptionalNumbers, Damage> {
         let mut cursor = Cursor::new(bytes);
-        let mut decoded = DecodedNumbers::default();
+        let mut decoded = reused.cleared();
         let mut wanted = wanted;
         let dictionary = match dictionary {
             Some(location) => {
@@ -95,7 +96,7 @@ impl ChunkReader {
             wanted = wanted_from(wanted, location.rows.start);
             self.decode_page(column, &page, dictionary.as_deref(), &location.rows, wanted, &mut decoded)?;
         }
-        Ok(decoded.finish())
+        Ok(decoded)
     }
 
     /// Decodes a dictionary of numbers.
@@ -124,14 +125,14 @@ impl ChunkReader {
         dictionary: Option<&[i64]>,
         rows: &Range<usize>,
         wanted: &[Range<usize>],
-        decoded: &mut DecodedNumbers,
+        decoded: &mut OptionalNumbers,
     ) -> Result<(), Damage> {
         let facts = page.facts;
         page.decompress(&mut self.decompressor, &mut self.body)?;
         check_page(facts, self.body.len())?;
         let mut body = Cursor::new(&self.body);
         if wanted.first().is_some_and(|first| first.start <= rows.start && rows.end <= first.end) {
-            let value_count = read_levels(&mut body, column, facts.values, &mut decoded.present)?;
+            let value_count = read_levels(&mut body, column, facts.values, decoded)?;
             return read_numbers(
                 &mut body,
                 column,
@@ -141,10 +142,10 @@ impl ChunkReader {
                 &mut decoded.values,
             );
         }
-        let (mut page_values, mut page_present) = (Vec::new(), Vec::new());
-        let value_count = read_levels(&mut body, column, facts.values, &mut page_present)?;
-        read_numbers(&mut body, column, facts.encoding, dictionary, value_count, &mut page_values)?;
-        push_wanted(rows, wanted, &page_present, &page_values, &mut decoded.present, &mut decoded.values);
+        let mut of_page = OptionalNumbers::default();
+        let value_count = read_levels(&mut body, column, facts.values, &mut of_page)?;
+        read_numbers(&mut body, column, facts.encoding, dictionary, value_count, &mut of_page.values)?;
+        push_wanted(rows, wanted, &of_page, decoded);
         Ok(())
     }
 
@@ -206,8 +207,8 @@ impl ChunkReader {
             }
             check_page(facts, page_bytes)?;
             rows_read += facts.values;
-            let mut present = Vec::new();
-            let value_count = read_levels(&mut body, column, facts.values, &mut present)?;
+            let mut levels = OptionalNumbers::default();
+            let value_count = read_levels(&mut body, column, facts.values, &mut levels)?;
             let bits = u32::from(body.byte()?);
             let mut indexes = Vec::new();
             runs::decode(&mut body, bits, value_count, |index, len| {
@@ -218,27 +219,12 @@ impl ChunkReader {
                 Ok(())
             })?;
             body.end()?;
-            interleave(&present, &indexes, &mut runs);
+            interleave(&levels.present, &indexes, &mut runs);
         }
         if rows_read != rows {
             return Err(Damage("a column has too few rows"));
         }
         Ok(Runs { dictionary: dictionary.unwrap_or_default(), runs })
-    }
-}
-
-/// The decoded rows of a column of numbers.
-#[derive(Default)]
-struct DecodedNumbers {
-    values: Vec<i64>,
-    /// Runs of rows with a number and rows without one.
-    present: Vec<(bool, usize)>,
-}
-
-impl DecodedNumbers {
-    fn finish(self) -> Numbers {
-        let rows = self.present.iter().map(|(_, len)| len).sum();
-        spread_over_rows(self.values, &self.present, rows)
     }
 }
 
@@ -265,10 +251,10 @@ fn read_levels(
     body: &mut Cursor<'_>,
     column: Column,
     rows: usize,
-    present: &mut Vec<(bool, usize)>,
+    decoded: &mut OptionalNumbers,
 ) -> Result<usize, Damage> {
     if !column.is_optional {
-        present.push((true, rows));
+        decoded.push_presence(true, rows);
         return Ok(rows);
     }
     let bytes = body.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
@@ -278,10 +264,7 @@ fn read_levels(
     runs::decode(&mut levels, 1, rows, |level, len| {
         let is_present = level == 1;
         value_count += if is_present { len } else { 0 };
-        match present.last_mut() {
-            Some((last, run_len)) if *last == is_present => *run_len += len,
-            _ => present.push((is_present, len)),
-        }
+        decoded.push_presence(is_present, len);
         Ok(())
     })?;
     levels.end()?;
@@ -341,21 +324,20 @@ fn read_numbers(
 fn push_wanted(
     rows: &Range<usize>,
     wanted: &[Range<usize>],
-    page_present: &[(bool, usize)],
-    page_values: &[i64],
-    present: &mut Vec<(bool, usize)>,
-    values: &mut Vec<i64>,
+    page: &OptionalNumbers,
+    decoded: &mut OptionalNumbers,
 ) {
     let (mut row, mut value) = (rows.start, 0);
     let mut wanted = wanted;
-    for &(is_present, len) in page_present {
+    for &(is_present, len) in &page.present {
         let run = row..row + len;
         for range in wanted.iter().take_while(|range| range.start < run.end) {
             let taken = range.start.max(run.start)..range.end.min(run.end);
-            present.push((is_present, taken.len()));
+            decoded.push_presence(is_present, taken.len());
             if is_present {
                 let start = value + (taken.start - run.start);
-                values.extend_from_slice(page_values.get(start..start + taken.len()).unwrap_or_default());
+                let values = page.values.get(start..start + taken.len());
+                decoded.values.extend_from_slice(values.unwrap_or_default());
             }
         }
         while wanted.first().is_some_and(|range| range.end <= run.end) {

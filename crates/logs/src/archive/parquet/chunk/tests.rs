@@ -34,7 +34,13 @@ fn runs_of<T: PartialEq + Copy>(values: impl Iterator<Item = T>) -> Vec<(T, usiz
 }
 
 fn read_all(reader: &mut ChunkReader, column: Column, bytes: &[u8], rows: usize) -> Result<Numbers, Damage> {
-    reader.numbers(column, bytes, rows, std::slice::from_ref(&(0..rows)))
+    let numbers = reader.numbers(column, bytes, rows, std::slice::from_ref(&(0..rows)), reused())?;
+    Ok(numbers.spread_over_rows())
+}
+
+/// The memory of an earlier column, whose numbers must not remain.
+fn reused() -> OptionalNumbers {
+    OptionalNumbers { values: vec![42; 3], present: vec![(true, 3)] }
 }
 
 fn encode(column: Column, values: &[Option<i64>]) -> Vec<u8> {
@@ -99,6 +105,33 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Rows of a column, read in ascending order, singly and as ranges.
+    #[test]
+    fn a_cursor_reads_rows_and_ranges(
+        runs in prop::collection::vec((any::<bool>(), 1..5usize), 0..12),
+        cuts in prop::collection::btree_set(0..40usize, 0..12),
+    ) {
+        let presence = runs.iter().flat_map(|&(has_value, len)| std::iter::repeat_n(has_value, len));
+        let values: Vec<_> = presence.enumerate().map(|(row, has_value)| has_value.then_some(row as i64)).collect();
+        let mut numbers = OptionalNumbers::default();
+        values.iter().for_each(|value| numbers.push(*value));
+        let mut cursor = numbers.cursor();
+        let cuts: Vec<_> = cuts.into_iter().filter(|&cut| cut <= values.len()).collect();
+        for cut in cuts.windows(2) {
+            let rows = &values[cut[0]..cut[1]];
+            prop_assert_eq!(cursor.has_none(cut[0]..cut[1]), rows.iter().all(Option::is_none));
+            let all: Option<Vec<i64>> = rows.iter().copied().collect();
+            prop_assert_eq!(cursor.all(cut[0]..cut[1]).map(<[i64]>::to_vec), all);
+            for (row, value) in (cut[0]..).zip(rows) {
+                prop_assert_eq!(cursor.get(row), *value);
+            }
+        }
+        prop_assert_eq!(cursor.get(values.len()), None);
+        prop_assert!(cursor.has_none(values.len()..values.len() + 3));
+    }
+}
+
 /// A number of which few are distinct.
 fn repeated(value: &Option<i64>) -> Option<i64> {
     value.map(|number| number % 700 * 1_000_003)
@@ -121,9 +154,13 @@ proptest! {
         let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
         let mut reader = ChunkReader::new().expect("a decompressor");
         for (column, values) in [(NUMBERS, values.clone()), (INDEXES, values.iter().map(repeated).collect())] {
-            let numbers = reader.numbers(column, &encode(column, &values), rows, &wanted).expect("a chunk");
-            let found: Vec<_> = (0..expected.len()).map(|row| numbers.get(row)).collect();
+            let numbers = reader.numbers(column, &encode(column, &values), rows, &wanted, reused()).expect("a chunk");
+            let mut cursor = numbers.cursor();
+            let found: Vec<_> = (0..expected.len()).map(|row| cursor.get(row)).collect();
             let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
+            prop_assert_eq!(&found, &expected);
+            let spread = numbers.spread_over_rows();
+            let found: Vec<_> = (0..expected.len()).map(|row| spread.get(row)).collect();
             prop_assert_eq!(found, expected);
         }
         // The same ranges, selected from runs.
@@ -222,10 +259,12 @@ fn damage_of_a_single_page_is_detected() {
             };
             let wanted = PAGE_ROWS + 10..PAGE_ROWS + 20;
             let mut reader = ChunkReader::new().expect("a decompressor");
-            let mut read =
-                |bytes: &[u8]| reader.numbers_of_pages(column, bytes, &pages, std::slice::from_ref(&wanted));
+            let mut read = |bytes: &[u8]| {
+                reader.numbers_of_pages(column, bytes, &pages, std::slice::from_ref(&wanted), reused())
+            };
             let mut page = [&bytes[dictionary], &bytes[start..]].concat();
             let found = read(&page).expect("the page was just written");
+            let mut found = found.cursor();
             let found: Vec<_> = (0..10).map(|row| found.get(row)).collect();
             assert_eq!(found, values[wanted.clone()]);
             for bit in 0..page.len() * 8 {
