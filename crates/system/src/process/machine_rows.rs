@@ -144,7 +144,7 @@ impl ProcessSet {
         }
         if requested.io {
             match amounts.io.reason() {
-                None => set_io(&mut row, |index| self.sums.get(index)),
+                None => set_io(&mut row, self.all_io.ended_counts()),
                 Some(reason) => row.fail_all(FROM_IO, self.io_reasons.text(reason)),
             }
         }

@@ -8,7 +8,7 @@ use tachograph_perflib::{CollectionId, Failure, InstanceKey, Provider, Row, Rows
 
 use super::amounts::Amounts;
 use super::delays::{self, DelayReader, Delays};
-use super::ended::{self, EndedProcesses, Entry};
+use super::ended::{self, EndedProcesses, Entry, Tracker};
 use super::exit_records::ExitRecords;
 use super::io::Io;
 use super::machine_times::MachineReader;
@@ -35,6 +35,8 @@ const READS: usize = 5;
 const WRITES: usize = 6;
 const STORAGE_READ: usize = 7;
 const STORAGE_WRITTEN: usize = 8;
+/// The number of sums of input and output, from `READ` on.
+const IO_COUNTS: usize = 6;
 pub(super) const RUN_QUEUE_WAIT: usize = 9;
 pub(super) const BLOCK_IO_WAIT: usize = 10;
 /// The first of the delays.
@@ -60,6 +62,8 @@ pub(super) struct ProcessSet {
     pub(super) machine: MachineReader,
     pub(super) sums: Sums<COUNTS>,
     pub(super) ended: EndedProcesses,
+    /// Input and output of all processes. When a process is reaped, the kernel adds its counts to those of its parent.
+    pub(super) all_io: Tracker<IO_COUNTS>,
     pub(super) exit_records: ExitRecords,
     pub(super) unattributed: Unattributed,
     pub(super) keys: Keys,
@@ -108,6 +112,7 @@ impl ProcessSet {
             machine,
             sums: Sums::default(),
             ended: EndedProcesses::default(),
+            all_io: Tracker::default(),
             exit_records,
             unattributed: Unattributed::default(),
             keys: Keys {
@@ -173,8 +178,18 @@ impl ProcessSet {
             _ => self.ended.keep_counts(process.pid),
         }
         let Some(details) = details else { return Ok(()) };
-        if let (true, Ok(io)) = (requested.io, &details.io) {
-            counts.io(io);
+        let io = match (requested.io, &details.io) {
+            (true, Ok(io)) => counts.io(io),
+            // Zeros, which do not change the counts of earlier samples.
+            _ => [0; IO_COUNTS],
+        };
+        if requested.io && amounts.is_some() {
+            match &stat_read {
+                TaskStat::Read(stat) => {
+                    self.all_io.add(Entry::with_sums(process.pid, key.identity(), stat, self.ticks, io));
+                }
+                _ => self.all_io.keep_counts(process.pid),
+            }
         }
         if let (true, Ok(waits)) = (requested.waits.any(), &details.waits) {
             counts.waits(waits, self.ticks);
@@ -268,6 +283,7 @@ impl Provider for ProcessSet {
             self.push_idle(rows, wanted.times);
         }
         let mut amounts = wanted.total.then(Amounts::default);
+        self.all_io.begin();
         for index in 0..self.known.len() {
             if self.collect_process(index, rows, requested, amounts.as_mut()).is_err() {
                 self.reader.make_room(&mut self.known, Process::close_all);
@@ -275,11 +291,18 @@ impl Provider for ProcessSet {
             }
         }
         self.exit_records.receive(&mut self.ended);
-        let Self { known, reader, ended, naming, ticks, .. } = self;
-        ended.finish(rows.timestamps().ticks as u64, *ticks, |pid, identity| {
+        let Self { known, reader, ended, all_io, naming, ticks, .. } = self;
+        let at = rows.timestamps().ticks as u64;
+        let mut is_alive = |pid, identity| {
             let index = known.binary_search_by_key(&pid, |process| process.pid);
             index.is_ok_and(|index| known[index].is_alive(identity, reader, *naming))
-        });
+        };
+        ended.finish(at, *ticks, &mut is_alive);
+        // Otherwise not all processes were read; the next sample that reads them continues from the last one that did.
+        if requested.io && amounts.is_some() {
+            all_io.compare(at);
+            all_io.finish(&mut is_alive);
+        }
         self.push_machine_rows(rows, wanted, amounts.as_ref(), requested);
         Ok(())
     }
@@ -340,7 +363,7 @@ impl TotalsWriter<'_, '_> {
     }
 
     #[inline]
-    fn io(&mut self, io: &Io) {
+    fn io(&mut self, io: &Io) -> [u64; IO_COUNTS] {
         let values = [
             self.add(READ, io.read),
             self.add(WRITTEN, io.written),
@@ -350,8 +373,9 @@ impl TotalsWriter<'_, '_> {
             self.add(STORAGE_WRITTEN, io.storage_written),
         ];
         if let Some(row) = &mut self.row {
-            set_io(row, |index| values[index - READ]);
+            set_io(row, &values);
         }
+        values
     }
 
     #[inline]
@@ -383,15 +407,16 @@ fn set_stat(row: &mut Row<'_>, stat: &Stat) {
 }
 
 #[inline]
-pub(super) fn set_io(row: &mut Row<'_>, value: impl Fn(usize) -> u64) {
-    row.set(IO_READ_OPERATIONS, value(READS));
-    row.set(IO_WRITE_OPERATIONS, value(WRITES));
-    row.set(IO_DATA_OPERATIONS, value(READS).wrapping_add(value(WRITES)));
-    row.set(IO_READ_BYTES, value(READ));
-    row.set(IO_WRITE_BYTES, value(WRITTEN));
-    row.set(IO_DATA_BYTES, value(READ).wrapping_add(value(WRITTEN)));
-    row.set(STORAGE_READ_BYTES, value(STORAGE_READ));
-    row.set(STORAGE_WRITE_BYTES, value(STORAGE_WRITTEN));
+pub(super) fn set_io(row: &mut Row<'_>, values: &[u64; IO_COUNTS]) {
+    let [read, written, reads, writes, storage_read, storage_written] = *values;
+    row.set(IO_READ_OPERATIONS, reads);
+    row.set(IO_WRITE_OPERATIONS, writes);
+    row.set(IO_DATA_OPERATIONS, reads.wrapping_add(writes));
+    row.set(IO_READ_BYTES, read);
+    row.set(IO_WRITE_BYTES, written);
+    row.set(IO_DATA_BYTES, read.wrapping_add(written));
+    row.set(STORAGE_READ_BYTES, storage_read);
+    row.set(STORAGE_WRITE_BYTES, storage_written);
 }
 
 #[inline]

@@ -166,31 +166,37 @@ const fn process_counters(id_name: &'static str) -> [CounterInfo; 33] {
             "Open file descriptors of the process."),
         CounterInfo::row(IO_READ_OPERATIONS, "IO Read Operations/sec", BULK, "1/s", 0, "/proc/PID/io: syscr",
             "System calls of the process that read from files, pipes, devices, and sockets (read). Calls such as \
-             recv are not included."),
+             recv are not included. When a child has ended, the kernel adds its calls to those of its parent; _Total counts \
+             them once."),
         CounterInfo::row(IO_WRITE_OPERATIONS, "IO Write Operations/sec", BULK, "1/s", 0, "/proc/PID/io: syscw",
             "System calls of the process that write to files, pipes, devices, and sockets (write). Calls such as \
-             send are not included."),
+             send are not included. When a child has ended, the kernel adds its calls to those of its parent; _Total counts \
+             them once."),
         CounterInfo::row(IO_DATA_OPERATIONS, "IO Data Operations/sec", BULK, "1/s", 0, "/proc/PID/io: syscr, syscw",
-            "System calls of the process that read or write."),
+            "System calls of the process that read or write. When a child has ended, the kernel adds those of the child to \
+             those of its parent; _Total counts them once."),
         CounterInfo::row(IO_READ_BYTES, "IO Read Bytes/sec", BULK, "bytes/s", 0, "/proc/PID/io: rchar",
             "Bytes that system calls of the process read, including those from the page cache. Mapped files are \
-             not included."),
+             not included. When a child has ended, the kernel adds its bytes to those of its parent; _Total counts them \
+             once."),
         CounterInfo::row(IO_WRITE_BYTES, "IO Write Bytes/sec", BULK, "bytes/s", 0, "/proc/PID/io: wchar",
             "Bytes that system calls of the process wrote, including those to the page cache. Mapped files are \
-             not included."),
+             not included. When a child has ended, the kernel adds its bytes to those of its parent; _Total counts them \
+             once."),
         CounterInfo::row(IO_DATA_BYTES, "IO Data Bytes/sec", BULK, "bytes/s", 0, "/proc/PID/io: rchar, wchar",
-            "Bytes that system calls of the process read or wrote."),
+            "Bytes that system calls of the process read or wrote. When a child has ended, the kernel adds those of the \
+             child to those of its parent; _Total counts them once."),
         CounterInfo::row(WORKING_SET_PRIVATE, "Working Set - Private", SIZE, "bytes", -5,
             "/proc/PID/statm: resident less shared (status: RssAnon)",
             "Resident memory of the process that is neither file-backed nor shared."),
         CounterInfo::row(STORAGE_READ_BYTES, "Storage Read Bytes/sec", BULK, "bytes/s", 0,
             "/proc/PID/io: read_bytes",
             "Bytes that were read from storage for the process. When a child has ended, the kernel adds those of the \
-             child. Linux only."),
+             child to those of its parent; _Total counts them once. Linux only."),
         CounterInfo::row(STORAGE_WRITE_BYTES, "Storage Write Bytes/sec", BULK, "bytes/s", 0,
             "/proc/PID/io: write_bytes",
             "Bytes that the process caused to be written to storage, counted when it dirtied the pages. When a child has \
-             ended, the kernel adds those of the child. Linux only."),
+             ended, the kernel adds those of the child to those of its parent; _Total counts them once. Linux only."),
         CounterInfo::row(RUN_QUEUE_WAIT_TIME, "% Run Queue Wait Time", TIMER, "%", 0,
             "/proc/PID/task/*/schedstat: second",
             "Time that threads of the process were ready to run but waited for a processor, summed over the \

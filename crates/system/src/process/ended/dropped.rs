@@ -17,7 +17,7 @@
 //! Records lack the time in which the kernel releases the memory of a process. So the time of processes that were reaped
 //! exceeds that of their records, and the computed dropped time is too low rather than too high.
 
-use super::{Baseline, Entry, position};
+use super::tracker::{Baseline, Entry, position};
 use crate::process::exit_record::ExitRecord;
 use crate::process::ticks::Ticks;
 

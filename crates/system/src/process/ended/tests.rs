@@ -1,5 +1,7 @@
 //! Processes that end, in a simulated kernel.
 
+use super::dropped::Children;
+use super::tracker::{Baseline, START_TOLERANCE, add};
 use super::*;
 
 const TICKS: Ticks = Ticks::Whole(100_000);
@@ -243,6 +245,31 @@ fn every_tick_is_counted_once() {
             let exited = time(ended.ended_counts()) + time(ended.started_counts()) - exited;
             assert_eq!(shown_in_interval(&before, &after) + exited, kernel.used - used, "seed {seed}");
             before = after;
+        }
+    }
+}
+
+/// Counts like those of input and output, which include those of reaped children.
+#[test]
+fn counts_with_those_of_reaped_children_are_counted_once() {
+    for seed in 0..60 {
+        let mut kernel = Kernel::new(seed, if seed % 2 == 0 { 64 } else { 1 << 22 });
+        let mut all = Tracker::<3>::default();
+        for _ in 0..60 {
+            for _ in 0..kernel.below(200) {
+                kernel.step(false);
+            }
+            let mut processes = kernel.processes.clone();
+            processes.sort_by_key(|process| process.pid);
+            all.begin();
+            for process in &processes {
+                let mut sums = process.own;
+                add(&mut sums, &process.reaped);
+                all.add(Entry { own: [0; 3], reaped: sums, ..process.entry() });
+            }
+            all.compare(kernel.time);
+            all.finish(|_, _| true);
+            assert_eq!(time(all.ended_counts()), kernel.used, "seed {seed}");
         }
     }
 }

@@ -48,7 +48,7 @@ impl Machine {
     fn new(entries: &[Entry]) -> Self {
         let mut machine = Self { second: 99, ..Self::default() };
         machine.sample(&[], entries, &[]);
-        machine.ended.ended_counts = Counts::default();
+        machine.ended.tracker.ended_counts = Counts::default();
         machine
     }
 
