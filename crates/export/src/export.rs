@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
+use tachograph_counters::io_error_text;
 use tachograph_counters::path::PathPattern;
 use tachograph_metrics::{MetricReader, MetricsOptions};
 use tachograph_perflib::{Query, Registry};
@@ -68,8 +69,15 @@ struct TargetState {
     encoder: Encoder,
     queue: Arc<Queue>,
     counts: Arc<SharedCounts>,
-    /// Samples that could not be written to the queue.
-    unwritten_samples: u64,
+    unwritten: Unwritten,
+}
+
+/// Samples that could not be written to the queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unwritten {
+    all: u64,
+    /// Those since the last sample that could be written.
+    current: u64,
 }
 
 /// The numbers of samples for a receiver, by outcome.
@@ -85,6 +93,10 @@ pub struct ExportSummary {
     pub dropped: u64,
     /// Samples that wait in the queue.
     pub waiting: u64,
+    /// Points that an OpenTelemetry collector rejected, although it accepted their samples.
+    pub rejected_points: u64,
+    /// Why the last request failed; `None` if it was accepted.
+    pub failure: Option<String>,
     /// The folder of the queue. The next export to the same receiver first sends the samples that are left in it.
     pub queue: PathBuf,
 }
@@ -123,7 +135,7 @@ impl Export {
                 .spawn(move || sender.run())
                 .map_err(ExportError::Thread)?;
             let encoder = Encoder::new(target.protocol(), &origin);
-            targets.push(TargetState { target, encoder, queue, counts, unwritten_samples: 0 });
+            targets.push(TargetState { target, encoder, queue, counts, unwritten: Unwritten::default() });
         }
         Ok(Self { reader, targets, last_sample: None, notify: options.notify })
     }
@@ -134,7 +146,8 @@ impl Export {
     }
 
     /// Adds the query's last collection to the queues, as the sample taken at `at`. Sampling continues even if a queue
-    /// cannot be written. The sample is then dropped and counted, and the first such error of each receiver is reported.
+    /// cannot be written. The sample is then dropped and counted. The first such error is reported, and when the queue can be
+    /// written again.
     pub fn push(&mut self, query: &Query, at: FileTime) {
         let targets = &mut self.targets;
         self.reader.read(query, |point| {
@@ -142,13 +155,14 @@ impl Export {
                 state.encoder.push(point, at);
             }
         });
-        self.end_sample(at);
+        self.last_sample = Some(at);
+        self.end_sample(at, 1);
     }
 
-    fn end_sample(&mut self, at: FileTime) {
-        self.last_sample = Some(at);
+    /// Writes what was encoded to the queues. `samples` is 0 if this is only the end of all series.
+    fn end_sample(&mut self, at: FileTime, samples: u32) {
         for state in &mut self.targets {
-            let TargetState { target, encoder, queue, unwritten_samples, .. } = state;
+            let TargetState { target, encoder, queue, unwritten, .. } = state;
             // Only the last body of a sample carries its count, so each body is written when the next one is known.
             let mut pending: Vec<u8> = Vec::new();
             let mut outcome = Ok(());
@@ -162,15 +176,26 @@ impl Export {
                 pending.clear();
                 pending.extend_from_slice(body);
             });
-            write(&pending, 1);
-            if let Err(error) = outcome {
-                if *unwritten_samples == 0 {
-                    let folder = queue.folder().display();
-                    (self.notify)(&format!(
-                        "{target}: cannot write to {folder}: {error}; samples are dropped"
-                    ));
+            write(&pending, samples);
+            let folder = queue.folder().display();
+            match outcome {
+                Err(error) => {
+                    if unwritten.current == 0 {
+                        let error = io_error_text(&error);
+                        (self.notify)(&format!(
+                            "{target}: cannot write to {folder}: {error}; samples are dropped"
+                        ));
+                    }
+                    unwritten.current += u64::from(samples);
+                    unwritten.all += u64::from(samples);
                 }
-                *unwritten_samples += 1;
+                Ok(()) => {
+                    let count = std::mem::take(&mut unwritten.current);
+                    if count > 0 {
+                        let samples = count_of_samples(count);
+                        (self.notify)(&format!("{target}: {folder} can be written again; {samples} dropped"));
+                    }
+                }
             }
         }
     }
@@ -183,8 +208,10 @@ impl Export {
                 target: state.target.clone(),
                 sent: counts.sent,
                 refused: counts.refused,
-                dropped: counts.dropped + state.queue.dropped() + state.unwritten_samples,
+                dropped: counts.dropped + state.queue.dropped() + state.unwritten.all,
                 waiting: state.queue.backlog().samples,
+                rejected_points: counts.rejected_points,
+                failure: counts.failure,
                 queue: state.queue.folder().to_owned(),
             }
         };
@@ -194,7 +221,7 @@ impl Export {
     /// Ends all series, and waits until everything is sent, at most for `max_wait`. Unsent samples stay in the queues.
     pub fn finish(mut self, max_wait: Duration) -> Vec<ExportSummary> {
         if let Some(last) = self.last_sample {
-            self.end_sample(last.saturating_add(FileTime::PER_MILLISECOND));
+            self.end_sample(last.saturating_add(FileTime::PER_MILLISECOND), 0);
         }
         let deadline = Instant::now() + max_wait;
         for state in &self.targets {
@@ -208,6 +235,14 @@ impl Export {
             }
         }
         self.summary()
+    }
+}
+
+/// For example `1 sample was`, to which a verb is added.
+pub(crate) fn count_of_samples(count: u64) -> String {
+    match count {
+        1 => "1 sample was".to_owned(),
+        count => format!("{count} samples were"),
     }
 }
 

@@ -15,6 +15,7 @@ mod encoder;
 mod error;
 mod export;
 mod otlp;
+mod outage;
 mod queue;
 mod remote_write;
 mod sender;

@@ -1,20 +1,20 @@
 //! The thread that empties a queue.
 
 use std::io::{self, Read as _, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message as _;
-use tachograph_counters::IgnorePoison;
-use ureq::Agent;
+use tachograph_counters::{IgnorePoison, io_error_text};
 use ureq::http::StatusCode;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Timeout};
 
 use crate::error::ExportError;
-use crate::export::Notify;
+use crate::export::{Notify, count_of_samples};
+use crate::outage::Outage;
 use crate::queue::{Batch, Queue};
 use crate::target::{Authorization, Protocol, Target};
 use crate::wire::ExportResponse;
@@ -35,7 +35,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 const MAX_RESPONSE_BYTES: u64 = 4 << 10;
 
 /// The numbers of samples by outcome, and whether the thread that counts them has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Samples that the receiver accepted.
     pub(crate) sent: u64,
@@ -43,6 +43,10 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     /// Samples that were dropped because the queue was full or damaged.
     pub(crate) dropped: u64,
+    /// Points that a collector rejected, although it accepted the request.
+    pub(crate) rejected_points: u64,
+    /// Why the last request failed; `None` if it was accepted.
+    pub(crate) failure: Option<String>,
     /// Whether the sender thread has ended.
     has_ended: bool,
 }
@@ -57,7 +61,7 @@ pub(crate) struct SharedCounts {
 
 impl SharedCounts {
     pub(crate) fn get(&self) -> Counts {
-        *self.counts.lock().ignore_poison()
+        self.counts.lock().ignore_poison().clone()
     }
 
     fn update(&self, update: impl FnOnce(&mut Counts)) {
@@ -84,8 +88,8 @@ pub(crate) struct Sender {
     queue: Arc<Queue>,
     counts: Arc<SharedCounts>,
     notify: Notify,
-    /// Whether it was reported that the collector rejects points.
-    has_reported_rejected_points: AtomicBool,
+    /// Set while the receiver does not accept samples.
+    outage: Option<Outage>,
 }
 
 /// The outcome of sending a batch, after as many attempts as necessary.
@@ -108,6 +112,8 @@ enum PostOutcome {
     Refused(String),
     /// The receiver may accept the body later. `retry_after` is the pause that it requested, if any.
     Retry {
+        /// Equal for failures that are reported once per outage.
+        cause: String,
         reason: String,
         retry_after: Option<Duration>,
     },
@@ -141,15 +147,7 @@ impl Sender {
             .new_agent();
         let counts = Arc::default();
         let target = target.clone();
-        Ok(Self {
-            target,
-            authorization,
-            agent,
-            queue,
-            counts,
-            notify,
-            has_reported_rejected_points: AtomicBool::new(false),
-        })
+        Ok(Self { target, authorization, agent, queue, counts, notify, outage: None })
     }
 
     pub(crate) fn counts(&self) -> Arc<SharedCounts> {
@@ -157,13 +155,13 @@ impl Sender {
     }
 
     /// Sends batches until the queue is closed, and is empty or past its deadline.
-    pub(crate) fn run(self) {
+    pub(crate) fn run(mut self) {
         self.send_all();
         self.count_dropped();
         self.counts.update(|counts| counts.has_ended = true);
     }
 
-    fn send_all(&self) {
+    fn send_all(&mut self) {
         // If a batch fails, its entries are sent one by one, so that one bad sample does not lose the others. This is
         // the number of such entries that are left.
         let mut single_entries_left = 0;
@@ -207,7 +205,7 @@ impl Sender {
     }
 
     /// Sends a batch repeatedly until there is an outcome.
-    fn send(&self, batch: &Batch) -> BatchOutcome {
+    fn send(&mut self, batch: &Batch) -> BatchOutcome {
         let body = match self.target.protocol() {
             Protocol::RemoteWrite => {
                 snap::raw::Encoder::new().compress_vec(&batch.body).map_err(|error| error.to_string())
@@ -219,24 +217,16 @@ impl Sender {
             Err(reason) => return BatchOutcome::Refused(reason),
         };
         let mut pause = MIN_PAUSE;
-        let mut failing_since = None;
         for attempt in 1_u32.. {
+            let begun = Instant::now();
             match self.post(&body) {
                 PostOutcome::Accepted => {
-                    if let Some(since) = failing_since {
-                        self.report_recovery(since);
-                    }
+                    self.end_outage();
                     return BatchOutcome::Accepted;
                 }
                 PostOutcome::Refused(reason) => return BatchOutcome::Refused(reason),
-                PostOutcome::Retry { reason, retry_after } => {
-                    if failing_since.is_none() {
-                        failing_since = Some(Instant::now());
-                        self.report(&format!(
-                            "{reason}; samples wait in {} until the receiver accepts them",
-                            self.queue.folder().display()
-                        ));
-                    }
+                PostOutcome::Retry { cause, reason, retry_after } => {
+                    self.report_failure(begun, cause, reason);
                     self.count_dropped();
                     if !self.queue.wait(retry_after.unwrap_or(pause).max(pause), MIN_PAUSE) {
                         return BatchOutcome::Closed;
@@ -269,7 +259,10 @@ impl Sender {
         }
         let mut response = match request.send(body) {
             Ok(response) => response,
-            Err(error) => return PostOutcome::Retry { reason: error.to_string(), retry_after: None },
+            Err(error) => {
+                let reason = failure_text(&error);
+                return PostOutcome::Retry { cause: reason.clone(), reason, retry_after: None };
+            }
         };
         let status = response.status();
         let retry_after =
@@ -279,10 +272,11 @@ impl Sender {
         let _ = response.body_mut().as_reader().take(MAX_RESPONSE_BYTES).read_to_end(&mut response_body);
         if status.is_success() {
             if self.target.protocol() == Protocol::Otlp {
-                self.report_rejected_points(&response_body);
+                self.count_rejected_points(&response_body);
             }
             return PostOutcome::Accepted;
         }
+        let cause = status.to_string();
         let reason = format!("{status}: {}", first_line(&response_body));
         let is_temporary = matches!(
             status,
@@ -290,7 +284,7 @@ impl Sender {
         );
         if status.is_server_error() || is_temporary {
             let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER));
-            return PostOutcome::Retry { reason, retry_after };
+            return PostOutcome::Retry { cause, reason, retry_after };
         }
         // The user can correct these errors, so the samples stay in the queue.
         let is_misconfigured = matches!(
@@ -301,31 +295,35 @@ impl Sender {
                 | StatusCode::PROXY_AUTHENTICATION_REQUIRED
         );
         if is_misconfigured || status.is_redirection() {
-            return PostOutcome::Retry { reason, retry_after: Some(MAX_PAUSE) };
+            return PostOutcome::Retry { cause, reason, retry_after: Some(MAX_PAUSE) };
         }
         PostOutcome::Refused(reason)
     }
 
-    /// Reports, only once, that a collector accepted a request but rejected some of its points.
-    fn report_rejected_points(&self, body: &[u8]) {
+    /// Counts the points of an accepted request that a collector rejected, and reports the first ones.
+    fn count_rejected_points(&self, body: &[u8]) {
         let Some(partial) = ExportResponse::decode(body).ok().and_then(|response| response.partial_success)
         else {
             return;
         };
-        let has_rejected_points = partial.rejected_data_points > 0;
-        if has_rejected_points && !self.has_reported_rejected_points.swap(true, Ordering::Relaxed) {
-            let (points, reason) =
-                (partial.rejected_data_points, first_line(partial.error_message.as_bytes()));
-            self.report(&format!("{points} points of a sample were rejected: {reason}"));
+        let points = u64::try_from(partial.rejected_data_points).unwrap_or_default();
+        if points > 0 && self.counts.get().rejected_points == 0 {
+            let reason = first_line(partial.error_message.as_bytes());
+            self.report(&format!("{points} points of a request were rejected: {reason}"));
         }
+        self.counts.update(|counts| counts.rejected_points += points);
     }
 
-    fn count_dropped(&self) {
+    fn count_dropped(&mut self) {
         let dropped = self.queue.take_dropped();
         if dropped == 0 {
             return;
         }
-        if self.counts.get().dropped == 0 {
+        let is_first = match &mut self.outage {
+            Some(outage) => outage.add_dropped(dropped),
+            None => self.counts.get().dropped == 0,
+        };
+        if is_first {
             self.report(&format!(
                 "the queue in {} is full or damaged: the oldest samples are dropped",
                 self.queue.folder().display()
@@ -334,17 +332,50 @@ impl Sender {
         self.counts.update(|counts| counts.dropped += dropped);
     }
 
-    fn report_recovery(&self, since: Instant) {
-        let seconds = since.elapsed().as_secs_f64();
+    /// Reports that a request failed that was `begun` at this time, unless the outage has had the same cause before.
+    fn report_failure(&mut self, begun: Instant, cause: String, reason: String) {
+        let is_new_outage = self.outage.is_none();
+        if self.outage.get_or_insert_with(|| Outage::new(begun)).is_new_cause(cause) {
+            let folder = self.queue.folder().display();
+            self.report(&match is_new_outage {
+                true => format!("{reason}; samples wait in {folder} until the receiver accepts them"),
+                false => format!("{reason}; samples still wait in {folder}"),
+            });
+        }
+        self.counts.update(|counts| counts.failure = Some(reason));
+    }
+
+    /// Reports the end of an outage, if there was one.
+    fn end_outage(&mut self) {
+        self.count_dropped();
+        let Some(outage) = self.outage.take() else { return };
+        self.counts.update(|counts| counts.failure = None);
         let waiting = match self.queue.backlog().samples {
             1 => "1 sample is waiting".to_owned(),
             samples => format!("{samples} samples are waiting"),
         };
-        self.report(&format!("accepts samples again after {seconds:.1} s; {waiting}"));
+        let dropped = match outage.dropped {
+            0 => String::new(),
+            dropped => format!(", {} dropped", count_of_samples(dropped)),
+        };
+        let seconds = outage.since.elapsed().as_secs_f64();
+        self.report(&format!("accepts samples again after {seconds:.1} s; {waiting}{dropped}"));
     }
 
     fn report(&self, text: &str) {
         (self.notify)(&format!("{}: {text}", self.target));
+    }
+}
+
+/// Why there was no response, for example `Connection refused`.
+fn failure_text(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Io(error) => io_error_text(error),
+        ureq::Error::Timeout(Timeout::Connect) => {
+            format!("no connection within {} s", CONNECT_TIMEOUT.as_secs())
+        }
+        ureq::Error::Timeout(_) => format!("no response within {} s", REQUEST_TIMEOUT.as_secs()),
+        error => error.to_string(),
     }
 }
 

@@ -81,7 +81,8 @@ pub(crate) fn start(
 /// Ends an export, and reports what was not sent.
 pub(crate) fn finish(export: Export) {
     for summary in export.finish(LAST_WAIT) {
-        let ExportSummary { target, sent, refused, dropped, waiting, queue } = summary;
+        let ExportSummary { target, sent, refused, dropped, waiting, rejected_points, failure, queue } =
+            summary;
         let samples = |count| counted(count, "sample", "samples");
         let mut line = format!("{target}: {} sent", samples(sent));
         for (count, what) in [(refused, "refused"), (dropped, "dropped")] {
@@ -89,12 +90,16 @@ pub(crate) fn finish(export: Export) {
                 line.push_str(&format!(", {count} {what}"));
             }
         }
+        if rejected_points > 0 {
+            line.push_str(&format!("; {} rejected", counted(rejected_points, "point was", "points were")));
+        }
         if waiting > 0 {
             line.push_str(&format!(
                 "; {} not sent yet: they wait in {} for the next run with this --to",
                 samples(waiting),
                 queue.display()
             ));
+            line.extend(failure.map(|reason| format!(" (last error: {reason})")));
         }
         notify(line);
     }

@@ -124,19 +124,46 @@ fn read_position(folder: &Path) -> Option<Cursor> {
     Some(Cursor { segment_id: word(&bytes[..8])?, offset: word(&bytes[8..])? })
 }
 
-/// Creates the folder and its parents. Only the owner can access the folder itself, because samples can name processes.
+/// Creates the folder of the queue of a receiver, and the folder of all queues above it. Only the owner can access them,
+/// because samples can name processes.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
-    if let Some(parent) = folder.parent() {
-        fs::create_dir_all(parent)?;
+    if let Some(all_queues) = folder.parent() {
+        if let Some(parent) = all_queues.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        create_private(all_queues, check_writers)?;
     }
+    create_private(folder, check_access)
+}
+
+/// Creates a folder with mode 700, or checks an existing one.
+fn create_private(folder: &Path, check: fn(&Path) -> io::Result<()>) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_folder(folder),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check(folder),
         other => other,
     }
 }
 
+/// Checks that nobody else can rename or remove files in a folder.
+fn check_writers(folder: &Path) -> io::Result<()> {
+    const STICKY: u32 = 0o1000;
+    const ROOT: u32 = 0;
+
+    let metadata = fs::metadata(folder)?;
+    if !metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "is not a folder"));
+    }
+    let is_owner_trusted = [rustix::process::geteuid().as_raw(), ROOT].contains(&metadata.uid());
+    if !is_owner_trusted || (metadata.mode() & 0o022 != 0 && metadata.mode() & STICKY == 0) {
+        let reason = "the folder of queues must belong to the current user or to root, and others must not be able to \
+                      write to it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    Ok(())
+}
+
 /// Checks that the folder belongs to this user and that nobody else can access it.
-fn check_folder(folder: &Path) -> io::Result<()> {
+fn check_access(folder: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(folder)?;
     if !metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "is not a folder"));

@@ -14,7 +14,7 @@ use super::{BATCH_BYTES, Backlog, Batch, MAX_BODY_BYTES, SEGMENT_BYTES, remove_f
 pub(super) struct State {
     /// Oldest first. If `writer` is set, it writes the last segment.
     segments: VecDeque<Segment>,
-    writer: Option<File>,
+    pub(super) writer: Option<File>,
     /// The open file of the oldest segment, with its id.
     reader: Option<(u64, File)>,
     /// The offset up to which the oldest segment was sent.
@@ -101,7 +101,17 @@ impl State {
         let _ = remove_file(&Segment::path(folder, oldest.id));
     }
 
+    /// Appends an entry. If the disk is full, and everything in the queue was sent, the sent segment is removed to make room.
     pub(super) fn append(&mut self, folder: &Path, entry: &[u8], samples: u32) -> io::Result<()> {
+        let appended = self.append_to_last(folder, entry, samples);
+        if appended.is_ok() || self.sent_offset == 0 || self.backlog().bytes > 0 {
+            return appended;
+        }
+        self.remove_sent_segments(folder)?;
+        self.append_to_last(folder, entry, samples)
+    }
+
+    fn append_to_last(&mut self, folder: &Path, entry: &[u8], samples: u32) -> io::Result<()> {
         let is_full = self.segments.back().is_some_and(|last| last.bytes >= SEGMENT_BYTES);
         if self.writer.is_none() || is_full {
             let id = self.next_id;

@@ -218,7 +218,43 @@ fn a_new_folder_has_mode_700() {
     let parent = folder();
     let path = parent.path().join("new/queue");
     let _queue = Queue::open(&path, 0).expect("a queue");
-    assert_eq!(fs::metadata(&path).expect("a folder").mode() & 0o777, 0o700);
+    for folder in [&path, &parent.path().join("new")] {
+        assert_eq!(fs::metadata(folder).expect("a folder").mode() & 0o777, 0o700);
+    }
+}
+
+#[test]
+fn a_folder_in_which_others_can_rename_files_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let parent = folder();
+    for (mode, is_refused) in [(0o777, true), (0o720, true), (0o755, false), (0o1777, false)] {
+        fs::set_permissions(parent.path(), fs::Permissions::from_mode(mode)).expect("changed");
+        let opened = Queue::open(&parent.path().join("queue"), 0);
+        assert_eq!(opened.is_err(), is_refused, "{mode:o}: {opened:?}");
+    }
+}
+
+/// Writing to /dev/full fails like writing to a file on a full disk.
+#[test]
+fn a_sent_segment_makes_room_on_a_full_disk() {
+    let folder = folder();
+    let queue = open(&folder);
+    let fill_disk = || {
+        let full = fs::File::options().append(true).open("/dev/full").expect("a device");
+        queue.state.lock().expect("not poisoned").writer = Some(full);
+    };
+    queue.push(b"sent", 1).expect("written");
+    let batch = queue.next(usize::MAX).expect("readable").expect("a batch");
+    queue.remove(&batch).expect("removed");
+    let sent = segments(&folder);
+    fill_disk();
+    queue.push(b"unsent", 1).expect("written to a new segment");
+    assert!(!sent[0].exists(), "{:?}", segments(&folder));
+    // A segment that was not sent stays.
+    fill_disk();
+    queue.push(b"dropped", 1).expect_err("no room");
+    assert_eq!(take_all(&queue), [b"unsent"]);
+    assert_eq!(queue.take_dropped(), 0);
 }
 
 #[test]

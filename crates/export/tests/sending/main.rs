@@ -170,8 +170,7 @@ fn samples_for_a_receiver_that_is_down_are_sent_later_in_order() {
     }
     let summary = only_summary(export.finish(TIMEOUT));
     assert_eq!((summary.refused, summary.dropped, summary.waiting), (0, 0, 0));
-    // 50 samples, and one that ends the series.
-    assert_eq!(summary.sent, 51);
+    assert_eq!((summary.sent, summary.failure), (50, None));
     let found: Vec<_> = values(&receiver, "tacho_shop_requests_total")
         .into_iter()
         .filter(|(_, value)| !value.is_nan())
@@ -179,8 +178,11 @@ fn samples_for_a_receiver_that_is_down_are_sent_later_in_order() {
     let expected: Vec<_> = (1..=50).map(|n| (1_700_000_000_000 + n * 1000, n as f64)).collect();
     assert_eq!(found, expected);
     let notices = fixture.notices();
-    assert!(notices.contains("503 Service Unavailable"), "{notices}");
-    assert!(notices.contains("accepts samples again"), "{notices}");
+    // One outage, with each of its causes.
+    for once in ["503 Service Unavailable", "429 Too Many Requests", "500 Internal", "accepts samples again"]
+    {
+        assert_eq!(notices.matches(once).count(), 1, "{once} in {notices}");
+    }
 }
 
 #[test]
@@ -194,7 +196,7 @@ fn unsent_samples_are_sent_by_the_next_run() {
         fixture.take_sample(&mut export);
     }
     let summary = only_summary(export.finish(Duration::ZERO));
-    assert_eq!((summary.sent, summary.waiting), (0, 4));
+    assert_eq!((summary.sent, summary.waiting), (0, 3));
     receiver.come_up();
     // The thread of the first export may still hold the queue for a moment.
     let mut export = (0..600)
@@ -209,7 +211,7 @@ fn unsent_samples_are_sent_by_the_next_run() {
     fixture.take_sample(&mut export);
     let summary = only_summary(export.finish(TIMEOUT));
     // The thread of the first export may have sent a sample after the receiver came up.
-    assert!((4 + 1..=4 + 2).contains(&summary.sent), "{}", summary.sent);
+    assert!((3..=4).contains(&summary.sent), "{}", summary.sent);
     assert_eq!(summary.waiting, 0);
     let mut times: Vec<_> =
         values(&receiver, "tacho_shop_baskets").into_iter().map(|(time, _)| time).collect();
@@ -237,7 +239,7 @@ fn samples_next_to_a_refused_one_are_sent() {
     });
     receiver.come_up();
     let summary = only_summary(export.finish(TIMEOUT));
-    assert_eq!((summary.sent, summary.refused, summary.waiting), (5, 1, 0));
+    assert_eq!((summary.sent, summary.refused, summary.waiting), (4, 1, 0));
     let found: Vec<_> =
         values(&receiver, "tacho_shop_requests_total").into_iter().map(|(_, value)| value).collect();
     assert_eq!(found[..4], [1.0, 2.0, 4.0, 5.0]);
@@ -264,7 +266,28 @@ fn a_batch_that_always_fails_is_sent_in_parts() {
     });
     receiver.come_up();
     let summary = only_summary(export.finish(TIMEOUT));
-    assert_eq!((summary.sent, summary.refused, summary.waiting), (4, 0, 0));
+    assert_eq!((summary.sent, summary.refused, summary.waiting), (3, 0, 0));
+    let notices = fixture.notices();
+    for once in ["500 Internal Server Error", "accepts samples again"] {
+        assert_eq!(notices.matches(once).count(), 1, "{once} in {notices}");
+    }
+}
+
+#[test]
+fn the_last_cause_is_in_the_summary() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    receiver.fail(|_| true);
+    let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
+    fixture.take_sample(&mut export);
+    let start = Instant::now();
+    while only_summary(export.summary()).failure.is_none() {
+        assert!(start.elapsed() < TIMEOUT, "no request failed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let summary = only_summary(export.finish(Duration::ZERO));
+    assert_eq!(summary.failure.as_deref(), Some("500 Internal Server Error: no reason given"));
+    assert_eq!((summary.sent, summary.waiting), (0, 1));
 }
 
 #[test]
@@ -278,7 +301,7 @@ fn credentials_are_sent_and_samples_are_kept_if_they_are_wrong() {
     fixture.take_sample(&mut export);
     // The pause after status 401 is long, but ends when the export ends.
     let summary = only_summary(export.finish(TIMEOUT));
-    assert_eq!((summary.sent, summary.refused, summary.waiting), (2, 0, 0));
+    assert_eq!((summary.sent, summary.refused, summary.waiting), (1, 0, 0));
     let requests = receiver.requests();
     assert!(requests.iter().all(|request| request.head.contains("authorization: Bearer secret")));
     assert!(requests[0].head.contains("POST /v1/metrics HTTP/1.1"), "{}", requests[0].head);
@@ -286,7 +309,7 @@ fn credentials_are_sent_and_samples_are_kept_if_they_are_wrong() {
 }
 
 #[test]
-fn samples_are_counted_even_if_the_folder_of_the_queue_is_removed() {
+fn samples_are_counted_and_reported_even_if_the_folder_of_the_queue_is_removed() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     receiver.go_down();
