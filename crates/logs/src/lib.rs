@@ -236,7 +236,8 @@ pub trait LogWriter {
 ///
 /// # Errors
 ///
-/// When the file cannot be opened or read, is empty, or is not a log; the message then says what the file looks like.
+/// When the file cannot be opened or read, is empty, or is not a log; the message then says what the file looks like. For an
+/// SQLite file, it names the logs in the database.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
     open_with(path, &ReadOptions::default())
 }
@@ -260,7 +261,19 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader
         return Err(LogError::not_a_log(NOT_A_FILE).at_path(path));
     }
     let file = std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
-    open_stream_with(file, options).map_err(|error| error.at_path(path))
+    open_file(file, path, options).map_err(|error| error.at_path(path))
+}
+
+fn open_file(
+    mut file: std::fs::File,
+    path: &Path,
+    options: &ReadOptions,
+) -> Result<Box<dyn LogReader>, LogError> {
+    let start = read_start(&mut file)?;
+    if sql::looks_like_sqlite(&start) {
+        return Err(sql::SqlLogName::missing_in(path));
+    }
+    open_after_start(file, &start, options)
 }
 
 /// Opens the folder of a machine in an archive, or an archive of a single machine.
@@ -315,16 +328,30 @@ pub fn open_stream_with<R>(mut stream: R, options: &ReadOptions) -> Result<Box<d
 where
     R: Read + Seek + Send + 'static,
 {
+    let start = read_start(&mut stream)?;
+    open_after_start(stream, &start, options)
+}
+
+/// Reads the first bytes of a stream, and rewinds it.
+fn read_start(stream: &mut (impl Read + Seek)) -> Result<Vec<u8>, LogError> {
     let mut start = Vec::new();
-    (&mut stream).take(128).read_to_end(&mut start).map_err(LogError::io)?;
+    stream.take(128).read_to_end(&mut start).map_err(LogError::io)?;
     stream.rewind().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotSeekable => LogError::not_a_log(NOT_A_FILE),
         _ => LogError::io(error),
     })?;
+    Ok(start)
+}
+
+/// Opens the log in a rewound stream that begins with the bytes `start`.
+fn open_after_start<R>(stream: R, start: &[u8], options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError>
+where
+    R: Read + Seek + Send + 'static,
+{
     if start.is_empty() {
         return Err(LogError::not_a_log("the file is empty"));
     }
-    if blg::looks_like_blg(&start) {
+    if blg::looks_like_blg(start) {
         return Ok(Box::new(blg::BlgReader::new(stream)?));
     }
     if start.starts_with(b"PAR1") {

@@ -23,6 +23,7 @@ mod write;
 
 pub use name::SqlLogName;
 pub use read::SqlLogReader;
+pub(crate) use sqlite::looks_like_sqlite;
 pub use write::{SqlLogWriter, SqlStart};
 
 /// Maximum number of counters of a log in a database.

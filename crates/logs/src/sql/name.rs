@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::database::Database;
 use super::odbc;
+use super::read::names_in;
 use super::sqlite::Sqlite;
 use crate::LogError;
 
@@ -48,6 +49,22 @@ impl SqlLogName {
                  {MAX_LOG_NAME} characters)"
             ))),
         })
+    }
+
+    /// The error for an SQLite file that was given as a log. It says how the logs in the file are named, and which there are.
+    pub(crate) fn missing_in(path: &Path) -> LogError {
+        let name = Self { source: path.to_string_lossy().into_owned(), log: "NAME".to_owned() };
+        if name.sqlite_path().is_none() {
+            return LogError::not_a_log(
+                "an SQLite database: a log in it is named SQL:FILE!NAME, where FILE must end in .db, .sqlite or .sqlite3",
+            );
+        }
+        match names_in(&name) {
+            Ok(names) => {
+                LogError::not_a_log(format!("an SQLite database: a log in it is named {name}; {names}"))
+            }
+            Err(error) => error,
+        }
     }
 
     /// The data source: the path of an SQLite file, or the DSN of an ODBC data source.

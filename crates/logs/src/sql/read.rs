@@ -67,9 +67,7 @@ impl SqlLogReader {
     /// When the database cannot be opened or read; [`LogError::is_corrupt`] if it has no PDH tables or no log of this name (the message
     /// names those that it has), or if the description of the log or of a counter is invalid.
     pub fn open(name: &SqlLogName) -> Result<Self, LogError> {
-        let mut database = name.open()?;
-        run(&mut *database, |dialect| dialect.begin_reading)?;
-        check_tables(&mut *database)?;
+        let mut database = open_checked(name)?;
         let log = find_log(&mut *database, name)?;
         let layout = Layout::read(&mut *database, &log.guid)?;
         let facts = LogFacts {
@@ -202,6 +200,14 @@ impl Drop for SqlLogReader {
     }
 }
 
+/// Connects to the database of a log to read it, and checks its tables.
+fn open_checked(name: &SqlLogName) -> Result<Box<dyn Database>, LogError> {
+    let mut database = name.open()?;
+    run(&mut *database, |dialect| dialect.begin_reading)?;
+    check_tables(&mut *database)?;
+    Ok(database)
+}
+
 /// The description of a log.
 struct LogRow {
     guid: SqlValue,
@@ -240,6 +246,11 @@ fn find_log(database: &mut dyn Database, name: &SqlLogName) -> Result<LogRow, Lo
 
 /// Maximum number of logs that a message names.
 const MAX_NAMED: usize = 10;
+
+/// A message that lists the logs in the database that `name` refers to.
+pub(super) fn names_in(name: &SqlLogName) -> Result<String, LogError> {
+    names_of(&mut *open_checked(name)?)
+}
 
 fn names_of(database: &mut dyn Database) -> Result<String, LogError> {
     let mut names = Vec::new();

@@ -31,6 +31,11 @@ const INSTRUCTIONS_PER_BYTE: u64 = 64;
 const HAS_OTHER_TABLES: &str = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' \
                                 AND lower(name) NOT IN ('counterdetails', 'displaytoid', 'counterdata'))";
 
+/// Whether a file that starts with these bytes is an SQLite database.
+pub(crate) fn looks_like_sqlite(start: &[u8]) -> bool {
+    start.starts_with(b"SQLite format 3\0")
+}
+
 /// Number of prepared statements that are kept.
 const STATEMENTS: usize = 16;
 

@@ -144,6 +144,24 @@ fn wrong_names_and_options_are_refused() {
 }
 
 #[test]
+fn a_database_without_the_name_of_a_log_is_refused_with_its_logs() {
+    let folder = folder();
+    folder.relog(["in.blg", "-o", LOG]);
+    folder.relog(["in.blg", "-o", "SQL:x.db!all"]);
+    for command in ["stats", "list", "check", "relog"] {
+        folder
+            .run([command, "x.db"])
+            .fails_with(1, "x.db: an SQLite database: a log in it is named SQL:x.db!NAME; it has: all, web");
+    }
+    // The name of another file would be a data source of ODBC.
+    std::fs::rename(folder.path("x.db"), folder.path("x.data")).expect("renamed");
+    folder.run(["stats", "x.data"]).fails_with(
+        1,
+        "x.data: an SQLite database: a log in it is named SQL:FILE!NAME, where FILE must end in .db, .sqlite or .sqlite3",
+    );
+}
+
+#[test]
 fn a_recording_is_refused_replaced_or_continued() {
     let folder = Folder::new();
     let record = |options: &[&str]| {

@@ -51,6 +51,14 @@ fn missing_tables_and_views_are_refused() {
         );
     }
     assert_refused("ALTER TABLE CounterData RENAME COLUMN FirstValueA TO x", "FirstValueA");
+    let folder = TempFolder::new();
+    let file = folder.0.join("other.db");
+    Connection::open(&file).expect("a database").execute_batch("CREATE TABLE t (a)").expect("a table");
+    let error = error_of(&file);
+    assert!(
+        error.contains("not a database of performance logs: the table CounterDetails is missing"),
+        "{error}"
+    );
 }
 
 #[test]
