@@ -31,6 +31,10 @@ const INSTRUCTIONS_PER_BYTE: u64 = 64;
 const HAS_OTHER_TABLES: &str = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' \
                                 AND lower(name) NOT IN ('counterdetails', 'displaytoid', 'counterdata'))";
 
+const HAS_TABLES: &str = "SELECT EXISTS (SELECT 1 FROM sqlite_master)";
+
+const HAS_LOGS: &str = "SELECT EXISTS (SELECT 1 FROM DisplayToID)";
+
 /// Whether a file that starts with these bytes is an SQLite database.
 pub(crate) fn looks_like_sqlite(start: &[u8]) -> bool {
     start.starts_with(b"SQLite format 3\0")
@@ -55,6 +59,8 @@ pub(super) struct Sqlite {
     wal: Option<FileIdentity>,
     /// The lock of the log that is written.
     _lock: Option<LogLock>,
+    /// Whether this program has created the file.
+    is_new: bool,
     /// Whether the writer leaves WAL mode at the end.
     leaves_wal: bool,
     /// The statements that insert rows.
@@ -89,12 +95,15 @@ impl Sqlite {
     pub(super) fn create(path: &Path, log: &str) -> Result<Self, LogError> {
         let failed = |error| LogError::io(error).at_path(path);
         let mut options = std::fs::OpenOptions::new();
-        options.read(true).append(true).create(true).open(path).map_err(failed)?;
+        options.read(true).append(true);
+        let is_new = options.clone().create_new(true).open(path).is_ok();
+        options.create(true).open(path).map_err(failed)?;
         // SQLite follows links, too.
         let path = &path.canonicalize().map_err(failed)?;
         let lock = LogLock::new(path, log).map_err(LogError::io)?;
         let file = open_identity(path).map_err(failed)?;
         let mut database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        database.is_new = is_new;
         database.file = Some(file);
         database._lock = lock;
         // A cache of 16 MiB has room for the changed pages of a transaction.
@@ -143,6 +152,7 @@ impl Sqlite {
             file: None,
             wal: None,
             _lock: None,
+            is_new: false,
             leaves_wal: false,
             inserts: INSERT_ROWS.map(insert_values),
         })
@@ -166,6 +176,28 @@ impl Sqlite {
             let _ = std::fs::remove_file(wal);
             let _ = std::fs::remove_file(self.beside("-shm"));
         }
+    }
+
+    /// Removes a file that this program has created if no log was committed into it. Returns false if the file is kept.
+    fn remove_unused(&self) -> rusqlite::Result<bool> {
+        if !self.is_new {
+            return Ok(false);
+        }
+        self.connection.busy_timeout(Duration::ZERO)?;
+        if !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK")?;
+        }
+        // Fails while another program writes a log into the file.
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let exists = |query: &str| self.connection.query_row(query, [], |row| row.get::<_, bool>(0));
+        if exists(HAS_TABLES)? && (exists(HAS_OTHER_TABLES)? || exists(HAS_LOGS)?) {
+            self.connection.execute_batch("ROLLBACK")?;
+            return Ok(false);
+        }
+        for path in [self.path.clone(), self.beside("-wal"), self.beside("-shm")] {
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(true)
     }
 
     fn failed(&self, error: rusqlite::Error) -> LogError {
@@ -247,6 +279,8 @@ impl Drop for Sqlite {
     fn drop(&mut self) {
         if self.location() != FileLocation::InPlace {
             self.complete_moved();
+        } else if self.remove_unused().unwrap_or(false) {
+            // The connection closes the removed file.
         } else if self.leaves_wal {
             // Fails if a transaction or another connection is open. The file stays in WAL mode then, which loses nothing.
             let _ = self.connection.busy_timeout(Duration::ZERO);

@@ -1,7 +1,7 @@
 //! Logs in databases: converted logs have the same statistics, and recordings survive kills.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -159,6 +159,27 @@ fn a_database_without_the_name_of_a_log_is_refused_with_its_logs() {
         1,
         "x.data: an SQLite database: a log in it is named SQL:FILE!NAME, where FILE must end in .db, .sqlite or .sqlite3",
     );
+}
+
+/// The limits leave room for nothing, and for a part of the tables or of the samples.
+#[test]
+fn a_new_database_is_removed_if_no_log_was_committed() {
+    let folder = folder();
+    let fails_with_limit = |blocks: u32| {
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" relog in.blg -o '{LOG}'");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_tacho")]).current_dir(folder.path("."));
+        let ran = shell.output().expect("sh runs");
+        assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    };
+    for blocks in [1, 20] {
+        fails_with_limit(blocks);
+        assert_eq!(folder.names(), ["in.blg"]);
+    }
+    // A file that existed before is kept.
+    folder.write("x.db", "");
+    fails_with_limit(1);
+    assert_eq!(folder.names(), ["in.blg", "x.db"]);
 }
 
 #[test]
