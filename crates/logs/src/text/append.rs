@@ -21,8 +21,8 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
     /// # Errors
     ///
     /// When reading or writing fails, or `out` is not a text log; [`LogError::is_unsupported`] if its columns differ
-    /// from `columns` (compared case-insensitively; the message names the first difference), if the log names no time
-    /// zone, or if it is not in UTF-8.
+    /// from `columns` (compared case-insensitively; the message names the first difference) or repeat a path, if the log
+    /// names no time zone, or if it is not in UTF-8.
     pub fn append(mut out: W, columns: Vec<Column>) -> Result<Self, LogError> {
         let unsupported = |why: String| LogError::unsupported(format!("cannot append: {why}"));
         out.rewind().map_err(LogError::io)?;
@@ -31,6 +31,11 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
             column_difference(reader.header().0.iter().flat_map(ColumnGroup::paths), &columns)
         {
             return Err(unsupported(difference));
+        }
+        if reader.has_repeated_columns() {
+            return Err(unsupported(
+                "several columns of the log have the same path; relog it first".to_owned(),
+            ));
         }
         let mut sample = Sample::default();
         let mut last_time = None;

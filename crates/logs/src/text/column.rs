@@ -176,7 +176,7 @@ impl ColumnGrouper {
         }
     }
 
-    /// Adds a column; returns an error if its text is not a counter path.
+    /// Adds a column whose path no earlier column has; returns an error if its text is not a counter path.
     pub(super) fn push(&mut self, text: &str) -> Result<Option<PathError>, OverBudget> {
         self.path_bytes += text.len() as u64;
         self.columns += 1;
@@ -198,15 +198,7 @@ impl ColumnGrouper {
         let has_parents = has_parents(&first.set);
         let (parent, name, index) =
             path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents));
-        let earlier_instances = table.len();
-        let instance = table.intern(parent, name, index);
-        if table.len() > earlier_instances {
-            rows.push(instance);
-        } else {
-            // A repeated column is a separate group.
-            self.finish_group();
-            self.groups.push(self.builder.build(text).0);
-        }
+        rows.push(table.intern(parent, name, index));
         Ok(None)
     }
 

@@ -25,12 +25,12 @@ use super::source::{READ_AHEAD, open_text, origin_and_length};
 /// Every column is a [`Group`](tachograph_counters::sample::Group), in the order of the file: one counter of type
 /// [`DOUBLE_RAW`](tachograph_counters::CounterType::DOUBLE_RAW), with one row if the cell has a value, and none if it
 /// is blank. With [`Grouping::Neighbours`](crate::Grouping::Neighbours), adjacent columns that differ only in the
-/// instance are one group with a row per column, and a blank cell has the status `NO_INSTANCE`. Several columns can
-/// have the same path. If a header is not a counter path, its text becomes the name of a counter in a set without a
-/// name.
+/// instance are one group with a row per column, and a blank cell has the status `NO_INSTANCE`. If a header is not a
+/// counter path, its text becomes the name of a counter in a set without a name.
 ///
 /// Damage is skipped and reported with the offset of the row:
 ///
+/// * If several columns have the same path (case-insensitive), only the first is read.
 /// * A row without a readable time is skipped.
 /// * A cell that is not a finite number has no value. A single decimal comma is accepted.
 /// * If a row is too short, its last columns have no value. Cells after the last column are skipped: in a TSV log they are
@@ -50,7 +50,10 @@ pub struct TextReader<R> {
     record: ByteRecord,
     facts: LogFacts,
     groups: Vec<ColumnGroup>,
+    /// Number of columns in the file, without the column of times and the comment.
     columns: usize,
+    /// Whether the cell at an index of a row belongs to a column that repeats an earlier path. Ends at the last such column.
+    is_repeated: Vec<bool>,
     problems: Problems,
     is_invalid_text_reported: bool,
     is_done: bool,
@@ -144,6 +147,7 @@ impl<R: Read> TextReader<R> {
             },
             groups: Vec::new(),
             columns: 0,
+            is_repeated: Vec::new(),
             problems: Problems::default(),
             is_invalid_text_reported: false,
             is_done: false,
@@ -175,6 +179,11 @@ impl<R: Read> TextReader<R> {
 
     pub(super) fn header(&self) -> (&[ColumnGroup], &LogFacts) {
         (&self.groups, &self.facts)
+    }
+
+    /// Whether columns are ignored because they repeat a path.
+    pub(super) fn has_repeated_columns(&self) -> bool {
+        !self.is_repeated.is_empty()
     }
 
     /// Seeks to the row at a position; false if the stream does not support it.

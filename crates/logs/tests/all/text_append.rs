@@ -144,6 +144,13 @@ fn other_columns_and_earlier_times_are_refused() {
         refused(&file, &PATHS, 2..4),
         "cannot append: the log ends at 2013-02-19T18:50:19.844-08:00; the row at 2013-02-19T18:50:19.844-08:00 is not later"
     );
+    let mut log = Vec::new();
+    let repeated = columns(&[PATHS[0], PATHS[1], PATHS[1]]);
+    TextWriter::new(&mut log, Format::Csv, TimeZone::utc(), repeated).unwrap().finish().unwrap();
+    assert_eq!(
+        refused(&log, &PATHS[..2], 3..4),
+        "cannot append: several columns of the log have the same path; relog it first"
+    );
     let unknown = String::from_utf8(file).unwrap().replace(" (Pacific Standard Time)(480)", "");
     assert_eq!(refused(unknown.as_bytes(), &PATHS, 3..4), "cannot append: the log names no time zone");
     assert!(append(b"", &PATHS, 0..1).expect_err("no log").is_corrupt());

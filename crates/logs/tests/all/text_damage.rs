@@ -105,6 +105,24 @@ fn columns_that_are_not_paths_are_reported() {
     assert_eq!(group.set.instance.as_deref(), Some(&*group.instances[0]));
 }
 
+/// A path is the same in any case. Cells of ignored columns are not even parsed.
+#[test]
+fn columns_that_repeat_a_path_are_ignored_and_reported() {
+    let log = "(PDH-CSV 4.0),\\\\m\\s(i)\\a,\\\\m\\s(j)\\a,\\\\M\\s(I)\\a,\\\\m\\s(k)\\a,\\\\m\\s(j)\\a\n\
+               01/02/2003 04:05:06,1,2,x,y,5\n01/02/2003 04:05:07,1,2,3,4\n";
+    let (rows, problems) = read(log);
+    assert_eq!(rows, ["1 2 -", "1 2 4"]);
+    assert_eq!(
+        problems,
+        [
+            r"offset 0x0: column 3 has the path of an earlier column; it is ignored (found '\\M\s(I)\a')",
+            r"offset 0x0: column 5 has the path of an earlier column; it is ignored (found '\\m\s(j)\a')",
+            "offset 0x45: column 4 of line 2 has no value (found 'y', expected a number)",
+            "offset 0x63: line 3 is too short; its last columns have no value (found 5 cells, expected 6 cells)",
+        ]
+    );
+}
+
 #[test]
 fn a_truncated_header_is_reported() {
     let problem = "offset 0x0: the header is cut short; its last cell is skipped";

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
+use std::collections::HashSet;
 use std::io::Cursor;
 
 use proptest::prelude::*;
@@ -10,12 +11,13 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Extent;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::wildcard::fold_case;
 use tachograph_logs::text::{CodePage, Column, TextEncoding, TextReader, TextWriter, UNKNOWN_ZONE};
 use tachograph_logs::{Format, LogReader};
 
 const LOG: &str = concat!(
     r#""(PDH-CSV 4.0) (Pacific Standard Time)(480)","\\GEORGIS3\Memory\Available Bytes","#,
-    r#""\\GEORGIS3\PhysicalDisk(0 C:)\Größe, ""netto""","\\GEORGIS3\Memory\Available Bytes""#,
+    r#""\\GEORGIS3\PhysicalDisk(0 C:)\Größe, ""netto""","\\GEORGIS3\Memory\Pages/sec""#,
     "\r\n",
     r#""02/19/2013 18:50:17.844","113057792"," ","12,5""#,
     "\r\n",
@@ -292,6 +294,8 @@ proptest! {
             let instance = instance.as_ref().map(|name| format!("({name})")).unwrap_or_default();
             Column { path: format!(r"\\{machine}\{set}{instance}\{counter}") }
         }).collect();
+        let paths: HashSet<_> = columns.iter().map(|column| fold_case(&column.path)).collect();
+        prop_assume!(paths.len() == columns.len());
         let format = if is_tsv { Format::Tsv } else { Format::Csv };
         let zone = TimeZone::fixed(&zone_name, bias);
         let rows_given: Rows = cells.iter().zip(&milliseconds).map(|(cells, &time)| {

@@ -52,6 +52,28 @@ fn digits_are_those_of_the_writer_or_of_the_option() {
 }
 
 #[test]
+fn of_columns_with_the_same_path_all_commands_use_the_first() {
+    let folder = Folder::new();
+    let log = |columns: usize| {
+        let header = [r"\\P\S(x)\A", r"\\P\S(y)\A", r"\\p\s(X)\a"];
+        let row = |cells: &[&str]| format!("\"{}\"\r\n", cells[..=columns].join("\",\""));
+        row(&["(PDH-CSV 4.0) (X)(0)", header[0], header[1], header[2]])
+            + &row(&["03/05/2024 10:00:00.000", "1", "2", "30"])
+            + &row(&["03/05/2024 10:00:01.000", "3", "4", "50"])
+    };
+    folder.write("all.csv", log(3));
+    folder.write("first.csv", log(2));
+    let notice = "tacho: all.csv: damaged: 1 problem, the first at offset 0x0: column 3 has the path of an earlier column; it is \
+                  ignored (found '\\\\p\\s(X)\\a'); 'tacho check all.csv' lists them\n";
+    for arguments in [["stats", "-f", "csv"], ["relog", "-f", "csv"], ["relog", "-f", "json"]] {
+        let on = |file: &'static str| folder.run([&arguments[..], &[file]].concat());
+        let (all, first) = (on("all.csv"), on("first.csv"));
+        assert_eq!((all.status, all.stdout), (first.status, first.stdout), "{arguments:?}");
+        assert_eq!(all.stderr, notice, "{arguments:?}");
+    }
+}
+
+#[test]
 fn redirected_output_of_typeperf_is_read() {
     let folder = Folder::new();
     let text = "\r\n\"(PDH-CSV 4.0)\",\"\\\\WEB1\\Memory\\Pages/sec\"\r\n\"03/05/2024 10:00:01.000\",\"1.500000\"\r\n\

@@ -1,6 +1,9 @@
 //! Reads the header: the time zone and the columns.
 
+use std::collections::HashSet;
 use std::io::Read;
+
+use tachograph_counters::wildcard::fold_case;
 
 use super::super::column::ColumnGrouper;
 use super::super::excerpt;
@@ -43,6 +46,7 @@ impl<R: Read> TextReader<R> {
         }
         let memory = options.budget.reserve(0).map_err(LogError::over_budget)?;
         let mut grouper = ColumnGrouper::new(options.grouping, memory);
+        let mut paths = HashSet::new();
         for (index, cell) in self.record.iter().enumerate().take(cells).skip(1) {
             let text = String::from_utf8_lossy(cell);
             // The last cell of a line that ends in CR LF includes the CR.
@@ -52,11 +56,23 @@ impl<R: Read> TextReader<R> {
                 self.has_comment = true;
                 continue;
             }
+            self.columns += 1;
+            if !paths.insert(fold_case(text)) {
+                self.is_repeated.resize(index, false);
+                self.is_repeated.push(true);
+                self.problems.push_with(offset, || Problem {
+                    found: Some(excerpt::of_cell(cell)),
+                    ..Problem::new(
+                        offset,
+                        format!("column {index} has the path of an earlier column; it is ignored"),
+                    )
+                });
+                continue;
+            }
             let error = grouper.push(text).map_err(|over| {
                 let all = self.record.iter().take(cells).skip(1);
                 LogError::over_budget(grouper.with_all_columns(over, all))
             })?;
-            self.columns += 1;
             if let Some(error) = error {
                 self.problems.push_with(offset, || Problem {
                     found: Some(excerpt::of_cell(cell)),

@@ -140,16 +140,20 @@ impl<R: Read> TextReader<R> {
             self.report_cell_count();
         }
         let (offset, line) = (self.row_offset(), self.line_number());
-        let Self { record, problems, groups, .. } = self;
-        let mut cells = record.iter().skip(1);
-        column::fill_sample(sample, groups.iter(), |column| {
-            let cell = cells.next().unwrap_or_default();
+        let Self { record, problems, groups, is_repeated, .. } = self;
+        let mut cells = record
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(index, _)| !is_repeated.get(*index).is_some_and(|is_repeated| *is_repeated));
+        column::fill_sample(sample, groups.iter(), |_| {
+            let (column, cell) = cells.next().unwrap_or_default();
             match parse_cell(cell) {
                 Cell::Number(value) => Some(value),
                 Cell::Blank => None,
                 Cell::Other => {
                     problems.push_with(offset, || {
-                        let message = format!("column {} of line {line} has no value", column + 1);
+                        let message = format!("column {column} of line {line} has no value");
                         Problem::new(offset, message).found(excerpt::of_cell(cell), "a number")
                     });
                     None
