@@ -15,7 +15,7 @@ use std::time::Duration;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::{Format, LogError};
+use tachograph_logs::{Format, LogError, Problems};
 
 pub use archive::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder};
 pub use database::{DatabaseRecordOptions, DatabaseRecorder};
@@ -119,6 +119,10 @@ pub struct RecordSummary {
     pub bytes: u64,
     /// Size in bytes of an incomplete last row that was removed before appending to a text log.
     pub cut_bytes: u64,
+    /// The damage that was found in an existing BLG before appending to it. Afterwards, a damaged end is no longer visible.
+    pub existing_problems: Problems,
+    /// The time of the last sample of this BLG.
+    pub appended_to: Option<Moment>,
     /// Number of files, including deleted ones.
     pub files: u64,
     /// Number of files that were deleted or truncated while they were being written.
@@ -375,7 +379,10 @@ impl<L: LogFiles> Recorder<L> {
         summary.first.get_or_insert(sample.at);
         summary.last = Some(sample.at);
         summary.bytes = self.finished_bytes + segment.bytes();
-        summary.cut_bytes += if summary.samples == 1 { segment.cut_bytes() } else { 0 };
+        if summary.samples == 1 {
+            summary.cut_bytes = segment.cut_bytes();
+            (summary.existing_problems, summary.appended_to) = segment.existing_damage();
+        }
         if self.without_column.is_none() {
             self.without_column = segment.without_column();
         }

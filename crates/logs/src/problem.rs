@@ -4,7 +4,7 @@ use tachograph_counters::Problem;
 
 /// The problems of one log. The first [`Problems::MAX_LISTED`] are kept with their text; further ones are only
 /// counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     listed: Vec<Problem>,
     count: u64,

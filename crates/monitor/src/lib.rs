@@ -44,7 +44,7 @@ pub use legend::{
     are_of_several_machines,
 };
 pub use live::{DEFAULT_MAX_BYTES, LiveBoard, MAX_POINTS, MIN_POINTS};
-pub use logs::{LogBoard, LogCatalogue, LogProgress, damage_notice};
+pub use logs::{LogBoard, LogCatalogue, LogProgress, damage_notice, damage_text};
 pub use memory::{is_reusable, memory_of};
 pub use reduced::{Column, Reduced, ReducedSeries, Reduction};
 pub use reducer::Reducer;

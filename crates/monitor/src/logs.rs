@@ -7,7 +7,7 @@ mod opening;
 mod reading;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
@@ -16,7 +16,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{FlowError, Readahead, SeekableSource, Selection, Source};
-use tachograph_logs::{Grouping, LogError, ReadOptions, Reservation};
+use tachograph_logs::{Grouping, LogError, Problems, ReadOptions, Reservation};
 
 use crate::board::Board;
 use crate::figures::grouped;
@@ -45,13 +45,18 @@ const MAX_BYTES: usize = 96 << 20;
 /// A message about the damage that was found in a log: the number of problems, the first, and what to do. `None` if there is
 /// none. Warnings do not count.
 pub fn damage_notice(report: &LogReport) -> Option<String> {
-    let problems = report.problems();
+    let path = report.path();
+    let damage = damage_text(path, &report.problems())?;
+    Some(format!("{damage}; 'tacho check {}' lists them", path.display()))
+}
+
+/// The number of problems of a log and the first of them, without advice. `None` without problems. Warnings do not count.
+pub fn damage_text(path: &Path, problems: &Problems) -> Option<String> {
     let first = problems.list().iter().find(|problem| !problem.is_warning)?;
-    let path = report.path().display();
     let count = problems.count() - problems.warnings();
     let noun = if count == 1 { "problem" } else { "problems" };
     let count = grouped(&count.to_string());
-    Some(format!("{path}: damaged: {count} {noun}, the first at {first}; 'tacho check {path}' lists them"))
+    Some(format!("{}: damaged: {count} {noun}, the first at {first}", path.display()))
 }
 
 /// Number of samples between two reports of the progress.

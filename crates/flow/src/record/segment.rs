@@ -4,9 +4,10 @@ use std::io::{Cursor, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
-use tachograph_logs::{Format, LogError, LogWriter};
+use tachograph_logs::{Format, LogError, LogWriter, Problems};
 
 use super::files::{LogFile, OpenedFile};
 use super::{AtMax, Existing, RecordOptions};
@@ -223,6 +224,14 @@ impl<F: LogFile> Segment<F> {
         match self {
             Self::Blg { .. } => 0,
             Self::Text { sink, .. } => sink.cut_bytes(),
+        }
+    }
+
+    /// The damage of an existing BLG, and the time of its last sample.
+    pub(super) fn existing_damage(&self) -> (Problems, Option<Moment>) {
+        match self {
+            Self::Blg { writer, .. } => (writer.existing_problems().clone(), writer.appended_to()),
+            Self::Text { .. } => (Problems::default(), None),
         }
     }
 

@@ -86,6 +86,7 @@ pub(super) struct AppendState {
     pub(super) buffer_bytes: usize,
     /// The time of the latest sample.
     pub(super) last: Option<Moment>,
+    pub(super) problems: Problems,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
@@ -174,6 +175,7 @@ impl<R: Read + Seek> BlgReader<R> {
             buffer_bytes: self.events.buffers().buffer_bytes(),
             header: self.header,
             last,
+            problems: self.problems,
         })
     }
 

@@ -24,7 +24,7 @@ use super::raw::event::{CATALOGUE, COUNTER_LIST, MAX_JOINED_BYTES, Marks, NAME_T
 use super::raw::list::MAX_ENTRIES;
 use super::raw::record::{KIND_SAMPLE, RecordHead};
 use crate::error::LogError;
-use crate::{LogWriter, SetLength};
+use crate::{LogWriter, Problems, SetLength};
 use append::ExistingEnd;
 use buffers::BufferWriter;
 use catalogue::Catalogue;
@@ -60,6 +60,8 @@ pub struct BlgWriter<W> {
     zone: Option<TimeZone>,
     /// The end of an existing log, until the first sample is appended.
     existing: Option<ExistingEnd>,
+    appended_to: Option<Moment>,
+    existing_problems: Problems,
     /// Detects that the clock was set, so that the sample is marked.
     clocks: SystemClocks,
 }
@@ -93,6 +95,8 @@ impl<W: Write + Seek> BlgWriter<W> {
             logs: HashSet::new(),
             zone: None,
             existing: None,
+            appended_to: None,
+            existing_problems: Problems::default(),
             clocks: SystemClocks::default(),
         }
     }
@@ -111,6 +115,16 @@ impl<W: Write + Seek> BlgWriter<W> {
     /// Time of the last sample, which can be one of the log that was [appended](Self::append) to.
     pub fn last_time(&self) -> Option<Moment> {
         self.last
+    }
+
+    /// The time of the last sample of the existing log that is continued.
+    pub fn appended_to(&self) -> Option<Moment> {
+        self.appended_to
+    }
+
+    /// The damage that was found in the existing log.
+    pub fn existing_problems(&self) -> &Problems {
+        &self.existing_problems
     }
 
     /// Creates the encoders for the groups of the first sample.

@@ -20,7 +20,7 @@ use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::{FlowError, Source};
 use tachograph_logs::output_file::is_locked;
 use tachograph_metrics::MetricsOptions;
-use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
+use tachograph_monitor::{Catalogue as _, MachineCatalogue, View, damage_text};
 
 use crate::arguments::RecordArguments;
 use crate::failure::{Failure, cannot_open, notify};
@@ -133,7 +133,7 @@ fn record(
         clock.notice(*counts, sample.at).into_iter().for_each(notify);
         this_machine::notify_new_problems(&live.report);
         if recorder.summary().samples == 1 {
-            notify_cut_row(recorder);
+            notify_existing_end(recorder);
             this_machine::notify_first(&live.source.missing_instances(), "such paths", |path| {
                 format!("'{path}': no such instance now; it is recorded as soon as it appears")
             });
@@ -179,9 +179,13 @@ impl ClockSetBack {
     }
 }
 
-/// Reports a partial row that was removed from the end of the log before appending.
-fn notify_cut_row(recorder: &LogOutput) {
+/// Reports what was wrong with the log before appending: a partial row that was removed from its end, or damage of a BLG.
+fn notify_existing_end(recorder: &LogOutput) {
     let summary = recorder.summary();
+    if let Some(damage) = damage_text(&summary.first_file, &summary.existing_problems) {
+        let last = summary.appended_to.map(|last| format!("; the last intact sample is at {last}"));
+        notify(damage + &last.unwrap_or_default());
+    }
     if summary.cut_bytes > 0 {
         let bytes = counted(summary.cut_bytes, "byte", "bytes");
         let file = summary.first_file.display();

@@ -54,6 +54,8 @@ impl<W: Read + Write + Seek> BlgWriter<W> {
         writer.has_started = true;
         writer.zone = Some(log.header.zone.to_zone());
         writer.last = log.last;
+        writer.appended_to = log.last;
+        writer.existing_problems = log.problems;
         writer.existing = Some(ExistingEnd { sets: log.sets, last: log.last });
         Ok(writer)
     }

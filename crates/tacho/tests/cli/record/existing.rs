@@ -46,6 +46,27 @@ fn a_log_with_the_same_counters_is_continued() {
     }
 }
 
+/// Appending repairs the end, so `check` cannot report the lost sample any more.
+#[test]
+fn damage_is_reported_before_a_log_is_continued() {
+    let folder = Folder::new();
+    recorded(&folder, &["-sc", "3", "-o", "a.blg"]);
+    let bytes = folder.bytes("a.blg");
+    // The end of the events in the last buffer, which has 64 KiB.
+    let buffer = bytes.len() - 0x10000;
+    let field = bytes[buffer + 0x30..][..4].try_into().expect("4 bytes");
+    let end = buffer + u32::from_le_bytes(field) as usize;
+    folder.write("a.blg", &bytes[..end - 8]);
+    let left = samples(&folder.path("a.blg"));
+    assert_eq!(left.len(), 2);
+    let ran = folder.run(arguments(&["-a", "-sc", "2", "-o", "a.blg"]));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("tacho: a.blg: damaged: "), "{}", ran.stderr);
+    let last = format!("; the last intact sample is at {}\ntacho: a.blg: 2 samples over ", left[1].at);
+    assert!(ran.stderr.contains(&last), "{}", ran.stderr);
+    assert_eq!(samples(&folder.path("a.blg")).len(), 4);
+}
+
 #[test]
 fn different_counters_are_refused() {
     for name in ["a.blg", "a.csv"] {
