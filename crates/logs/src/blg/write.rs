@@ -206,8 +206,10 @@ impl<W: Write + Seek> BlgWriter<W> {
         }
         // The samples of merged logs can alternate. Only the first sample of each log is marked.
         let is_new_log = self.logs.insert(sample.log) && (self.last.is_some() || self.existing.is_some());
-        // Samples of text logs can go back by an hour at the end of daylight saving time.
-        let is_clock_step = self.last.is_some_and(|last| at.utc < last.utc);
+        // Samples of text logs can go back by an hour at the end of daylight saving time, and rows can have the same time.
+        let is_clock_step = self.last.is_some_and(|last| {
+            at.utc < last.utc || at.utc == last.utc && !sample.is_baseline && !is_new_log
+        });
         let mut marks = Marks { is_baseline: sample.is_baseline, is_restart, is_new_log, is_clock_step };
         if !marks.may_change_clock_difference() {
             let times = LocalTimes::new(sample, at);

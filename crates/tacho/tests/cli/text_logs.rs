@@ -206,6 +206,20 @@ fn a_repeated_hour_is_not_a_problem_in_a_converted_blg() {
 }
 
 #[test]
+fn rows_with_the_same_time_are_not_a_problem_in_a_converted_blg() {
+    let folder = Folder::new();
+    let mut text = String::from("\"(PDH-CSV 4.0) (X)(-120)\",\"\\\\M\\Memory\\A\"\r\n");
+    for second in [1, 2, 2, 3] {
+        let _ = write!(text, "\"10/28/2023 02:00:0{second}.000\",\"1\"\r\n");
+    }
+    folder.write("in.csv", &text);
+    folder.relog(["in.csv", "-o", "out.blg"]);
+    assert!(folder.prints(["check", "out.blg"]).contains("intact: BLG, 4 samples"));
+    assert_eq!(folder.prints(["relog", "out.blg", "-o", "-"]), text);
+    assert_eq!(folder.stats(&["out.blg"])[0]["values"], 4);
+}
+
+#[test]
 fn json_is_a_log() {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("all.blg"));

@@ -141,8 +141,7 @@ impl Audit {
         // In merged logs, a baseline can have the same time as a sample of another log.
         let is_same_time =
             previous.utc == sample.at.utc && (was_baseline || marks.is_baseline || marks.is_new_log);
-        let is_set_back = sample.at.utc < previous.utc && marks.is_clock_step;
-        if sample.at.utc <= previous.utc && !is_same_time && !is_set_back {
+        if sample.at.utc <= previous.utc && !is_same_time && !marks.is_clock_step {
             problems.push(
                 Problem::new(offsets.header + 0x10, "a sample is not later than the one before it")
                     .found(sample.at.rfc3339(), format!("later than {}", previous.rfc3339())),
