@@ -106,7 +106,7 @@ fn full_year(two_digits: u32) -> u32 {
 
 /// Parses `HH:MM[:SS[.fff]]` with or without `AM` or `PM`. Checks only that an hour before `AM` or `PM` is 1 to 12.
 fn parse_time_of_day(scanner: &mut Scanner<'_>) -> Option<Result<Clock, TimeArgumentError>> {
-    let mut clock = parse_clock(scanner, 1)?;
+    let mut clock = parse_clock(scanner)?;
     scanner.skip_blanks();
     let afternoon = scanner.letter(b'P').is_some();
     if !afternoon && scanner.letter(b'A').is_none() {
@@ -126,7 +126,7 @@ fn parse_iso(scanner: &mut Scanner<'_>) -> Parsed {
         return Some(combine(date, Clock::default()).map(TimeArgument::Local));
     }
     scanner.letter(b'T').or_else(|| scanner.expect(b' '))?;
-    let clock = parse_clock(scanner, 2)?;
+    let clock = parse_clock(scanner)?;
     let time = match combine(date, clock) {
         Ok(time) => time,
         Err(error) => return Some(Err(error)),
@@ -177,8 +177,8 @@ impl Clock {
     }
 }
 
-fn parse_clock(scanner: &mut Scanner<'_>, min_hour_digits: usize) -> Option<Clock> {
-    let mut clock = Clock { hour: scanner.number(min_hour_digits, 2)?, ..Clock::default() };
+fn parse_clock(scanner: &mut Scanner<'_>) -> Option<Clock> {
+    let mut clock = Clock { hour: scanner.number(1, 2)?, ..Clock::default() };
     scanner.expect(b':')?;
     clock.minute = scanner.number(2, 2)?;
     if scanner.expect(b':').is_some() {
