@@ -24,6 +24,7 @@ enum Kind {
     NotALog(Cow<'static, str>),
     Corrupt(Problem),
     Unsupported(Cow<'static, str>),
+    NotLater(String),
     OverBudget(OverBudget),
 }
 
@@ -46,6 +47,11 @@ impl LogError {
     /// The format cannot represent the data to be written.
     pub fn unsupported(why: impl Into<Cow<'static, str>>) -> Self {
         Self { path: None, kind: Kind::Unsupported(why.into()) }
+    }
+
+    /// The samples to be appended are not later than the end of the log.
+    pub fn not_later(why: String) -> Self {
+        Self { path: None, kind: Kind::NotLater(why) }
     }
 
     /// The log needs more memory than its budget has left.
@@ -79,7 +85,9 @@ impl LogError {
         match &self.kind {
             Kind::Corrupt(problem) => problem.clone(),
             Kind::NotALog(why) => Problem::new(0, why.clone()),
-            Kind::Io(_) | Kind::Unsupported(_) | Kind::OverBudget(_) => Problem::new(0, self.to_string()),
+            Kind::Io(_) | Kind::Unsupported(_) | Kind::NotLater(_) | Kind::OverBudget(_) => {
+                Problem::new(0, self.to_string())
+            }
         }
     }
 
@@ -93,7 +101,13 @@ impl LogError {
 
     /// Whether the format cannot represent the data to be written.
     pub fn is_unsupported(&self) -> bool {
-        matches!(self.kind, Kind::Unsupported(_))
+        matches!(self.kind, Kind::Unsupported(_) | Kind::NotLater(_))
+    }
+
+    /// Whether the samples to be appended are not later than the end of the log. Such an error is also
+    /// [unsupported](Self::is_unsupported).
+    pub fn is_not_later(&self) -> bool {
+        matches!(self.kind, Kind::NotLater(_))
     }
 
     /// Whether the log needs more memory than its [budget](crate::Budget) has left; retry with a larger budget.
@@ -120,6 +134,7 @@ impl fmt::Display for LogError {
             Kind::NotALog(why) => f.write_str(why),
             Kind::Corrupt(problem) => write!(f, "damaged at {problem}"),
             Kind::Unsupported(why) => f.write_str(why),
+            Kind::NotLater(why) => f.write_str(why),
             Kind::OverBudget(over) => write!(f, "the log has too many columns for the memory: {over}"),
         }
     }

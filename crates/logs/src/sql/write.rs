@@ -423,7 +423,7 @@ impl LogWriter for SqlLogWriter {
         if let Some(last) = self.appended_to
             && sample.at.utc.cut_to_milliseconds() <= last
         {
-            return Err(LogError::unsupported(format!(
+            return Err(LogError::not_later(format!(
                 "cannot append: the log ends at {} UTC; the sample at {} UTC is not later",
                 format_time(last),
                 format_time(sample.at.utc)

@@ -242,9 +242,9 @@ impl<W: Write> TextWriter<W> {
     fn appended_time(&self, at: Moment) -> Result<Moment, LogError> {
         let at = self.zone.utc_to_moment(at.utc);
         match self.last_time {
-            Some(last) if self.is_first_appended && at.utc <= last.utc => Err(LogError::unsupported(
-                format!("cannot append: the log ends at {last}; the row at {at} is not later"),
-            )),
+            Some(last) if self.is_first_appended && at.utc <= last.utc => Err(LogError::not_later(format!(
+                "cannot append: the log ends at {last}; the row at {at} is not later"
+            ))),
             _ => Ok(at),
         }
     }

@@ -30,14 +30,15 @@ pub(crate) fn append(
     format: Format,
     form: &dyn Fn(&[LogReport]) -> TextForm,
 ) -> Result<u64, Failure> {
-    let cannot_append = |why: String| Failure::usage(format!("{}: cannot append: {why}", output.display()));
+    let cannot_append = |why: String| format!("{}: cannot append: {why}", output.display());
     // `--encoding` applies to the inputs only.
     let reading = ReadOptions { encoding: None, ..query.reading.clone() };
     let old_query = LogQuery { reading, ..LogQuery::new(vec![output.to_path_buf()]) };
     let (existing, mut old) = old_query.table(|_| Ok(()))?;
     let existing_format = old.reports[0].facts().format;
     if existing_format != format {
-        return Err(cannot_append(format!("its format is {}; use the same with -f", existing_format.name())));
+        let why = format!("its format is {}; use the same with -f", existing_format.name());
+        return Err(Failure::usage(cannot_append(why)));
     }
     // `ID Process` and `ID Thread` are added to the selection only if the log already has them.
     if format == Format::Blg && existing.has_identities() {
@@ -47,9 +48,9 @@ pub(crate) fn append(
     let (new, mut pipeline) = scanned(query)?;
     let has_columns = format != Format::Blg;
     if let Some(difference) = difference(&existing, &new, has_columns) {
-        return Err(cannot_append(difference));
+        return Err(Failure::usage(cannot_append(difference)));
     }
-    check_times(&existing, &new).map_err(cannot_append)?;
+    check_times(&existing, &new).map_err(|why| Failure::runtime(cannot_append(why)))?;
     let reports: Vec<_> = old.reports.iter().chain(&pipeline.reports).cloned().collect();
     let mut file = create_output(output, true)?;
     let written = match format {

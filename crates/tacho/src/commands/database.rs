@@ -97,7 +97,7 @@ fn failure(error: FlowError, output: &Path, name: &SqlLogName) -> Failure {
             "{}: the database has a log of this name: use -y to replace it, -a to append to it, or another name",
             output.display()
         )),
-        _ if log.is_unsupported() => Failure::usage(error),
+        _ if log.is_unsupported() && !log.is_not_later() => Failure::usage(error),
         _ => Failure::of_writing(error),
     }
 }

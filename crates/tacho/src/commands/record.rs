@@ -290,7 +290,7 @@ impl MachineMessages {
 /// Converts an error from starting a recording to a message with advice.
 fn start_failure(error: FlowError) -> Failure {
     let FlowError::Log(log) = &error else { return error.into() };
-    if log.is_unsupported() {
+    if log.is_unsupported() && !log.is_not_later() {
         return Failure::usage(error);
     }
     let (Some(io), Some(file)) = (log.io_error(), log.path()) else { return error.into() };

@@ -75,7 +75,7 @@ fn an_existing_log_is_refused_replaced_or_continued() {
     );
     let ran = folder.run(["relog", "in.blg", "-a", "-o", LOG]);
     assert!(
-        ran.status == 2 && ran.stderr.contains("cannot append: the log ends at 2024-03-05 09:00:19:000 UTC"),
+        ran.status == 1 && ran.stderr.contains("cannot append: the log ends at 2024-03-05 09:00:19:000 UTC"),
         "{ran:?}"
     );
     assert_eq!(samples(&folder, LOG), samples(&folder, "in.blg"));

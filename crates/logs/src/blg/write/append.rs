@@ -101,7 +101,7 @@ impl ExistingEnd {
             return Err(LogError::unsupported(format!("cannot append: {difference}")));
         }
         match self.last {
-            Some(last) if at.utc <= last.utc => Err(LogError::unsupported(format!(
+            Some(last) if at.utc <= last.utc => Err(LogError::not_later(format!(
                 "cannot append: the log ends at {last}; the sample at {at} is not later"
             ))),
             _ => Ok(()),
