@@ -409,7 +409,10 @@ pub(crate) fn notify_problem_totals(report: &LiveReport) {
     let mut errors = report.errors();
     errors.retain(|error| error.count > 1);
     notify_first(&errors, "other causes", |error| {
-        let values = counted(error.count, "value", "values");
+        let values = match error.counters.is_empty() {
+            true => counted(error.count, "sample", "samples"),
+            false => counted(error.count, "value", "values"),
+        };
         format!(
             "{}: {values} in total could not be read or are incomplete: {}",
             counters_of(error),

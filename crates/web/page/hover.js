@@ -5,7 +5,7 @@ import { nearestRow } from "./blocks.js";
 import { element, swatch } from "./element.js";
 import { announce, showNotice } from "./messages.js";
 import { figure, lineFigure } from "./figures.js";
-import { areSeveral, nameOf, shortName, withSource } from "./names.js";
+import { areOfSeveralMachines, areSeveral, nameOf, shortName, withMachine, withSource } from "./names.js";
 import { styleOf } from "./scene.js";
 import { entry } from "./state.js";
 import { sinceStart } from "./ticks.js";
@@ -150,7 +150,9 @@ export class Hover {
     const max = this.isPinned ? MAX_PINNED_ROWS : MAX_ROWS;
     const first = Math.max(0, Math.min(found.indexOf(nearest) - max / 2, found.length - max));
     const several = areSeveral(data.blocks);
-    const rows = found.slice(first, first + max).map((one) => this.row(one, one === nearest, hasBand, several, chart.styleAt?.(one)));
+    const areNamed = areOfSeveralMachines(data.lines);
+    const nameIn = ({ line }) => withSource(withMachine(line, areNamed, shortName(line)), line.source, several);
+    const rows = found.slice(first, first + max).map((one) => this.row(one, one === nearest, hasBand, nameIn(one), chart.styleAt?.(one)));
     const heads = ["", "", hasBand ? "Average" : "Value", ...(hasBand ? ["Minimum", "Maximum"] : [])];
     const notes = annotationsAt(data, at, (5 * (data.end - data.begin)) / Math.max(1, chart.plot.over.clientWidth));
     const rest = found.length - rows.length;
@@ -166,13 +168,13 @@ export class Hover {
     return { time, found, nearest };
   }
 
-  row({ line, row }, isNearest, hasBand, several, style) {
+  row({ line, row }, isNearest, hasBand, name, style) {
     const values = [line.average[row], ...(hasBand ? [line.minimum[row], line.maximum[row]] : [])];
     return element(
       "tr",
       { class: isNearest ? "nearest" : null },
       element("td", {}, swatch(style ?? styleOf(line))),
-      element("td", { class: "hover-name" }, withSource(shortName(line), line.source, several)),
+      element("td", { class: "hover-name" }, name),
       values.map((value) => element("td", { class: "number" }, lineFigure(value, line))),
     );
   }
@@ -200,10 +202,11 @@ export class Hover {
 export function summaryOf(data) {
   const shown = data.lines.filter((line) => !entry(line.key).isHidden);
   if (!shown.length) return "The chart has no counters.";
+  const areNamed = areOfSeveralMachines(data.lines);
   const lines = shown.slice(0, 40).map((line) => {
     const of = line.statistics ?? {};
     const text = (value) => figure(value, line.type);
-    return `${nameOf(line)}: average ${text(of.average)}, minimum ${text(of.minimum)}, maximum ${text(of.maximum)}.`;
+    return `${withMachine(line, areNamed, nameOf(line))}: average ${text(of.average)}, minimum ${text(of.minimum)}, maximum ${text(of.maximum)}.`;
   });
   if (shown.length > 40) lines.push(`And ${shown.length - 40} more in the legend.`);
   return lines.join(" ");

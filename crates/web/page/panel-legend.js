@@ -6,7 +6,7 @@ import { isEarlier, lengthText, presentKey } from "./earlier.js";
 import { element, setText, setTitle, swatch } from "./element.js";
 import { changeText, figure, figureName, figureTitle, lineFigure, shownValue } from "./figures.js";
 import { MAX_HEADLINES } from "./headline.js";
-import { areSeveral, firstKey, instanceOf, nameOf, sharedCounter, shortName, withSource } from "./names.js";
+import { areOfSeveralMachines, areSeveral, firstKey, instanceOf, nameOf, sharedCounter, shortName, withMachine, withSource } from "./names.js";
 import { dashOf, isPlainStyle } from "./palette.js";
 import { EARLIER, styleOf } from "./scene.js";
 import { changeEntries, entry, state } from "./state.js";
@@ -78,6 +78,7 @@ export class PanelLegend {
     const shown = ordered(lines).slice(0, MAX_LINES);
     this.hidden = lines.length - shown.length + left;
     const several = areSeveral(blocks);
+    const areNamed = areOfSeveralMachines(lines);
     const values = new Map(shown.map((line) => [line.key, shownValue(line)]));
     const earlier = new Map(shown.filter(isEarlier).map((line) => [presentKey(line), line]));
     const shared = sharedCounter(shown);
@@ -94,7 +95,7 @@ export class PanelLegend {
       const first = isKeyed ? this.rows.get(firstKey(line)) : row;
       if (row.button.parentElement !== first.item) first.item.append(row.button);
       if (first === row) items.push(row.item);
-      this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), from: values.get((earlier.get(line.key) ?? line.sameAs)?.key) ?? null, isComparable: !earlier.has(line.key) || shareOf(earlier.get(line.key), line) >= WHOLE, isBeyond: beyond(line, values.get(line.key)) });
+      this.update(row, line, { shared, several, areNamed, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), from: values.get((earlier.get(line.key) ?? line.sameAs)?.key) ?? null, isComparable: !earlier.has(line.key) || shareOf(earlier.get(line.key), line) >= WHOLE, isBeyond: beyond(line, values.get(line.key)) });
     }
     // First, because the end of a long legend is hidden.
     if (isKeyed && this.keyItem.hasChildNodes()) items.unshift(this.keyItem);
@@ -118,7 +119,7 @@ export class PanelLegend {
     return row;
   }
 
-  update(row, line, { shared, several, isKeyed, firstSource, value, from, isComparable, isBeyond }) {
+  update(row, line, { shared, several, areNamed, isKeyed, firstSource, value, from, isComparable, isBeyond }) {
     const style = styleOf(line);
     const text = JSON.stringify(style);
     if (row.style !== text) {
@@ -126,7 +127,7 @@ export class PanelLegend {
       row.mark.replaceChildren(swatch(style));
     }
     const isFirst = firstKey(line) === line.key;
-    const name = shared ? instanceOf(line) : shortName(line);
+    const name = withMachine(line, areNamed, shared ? instanceOf(line) : shortName(line));
     // The key does not name the source of a counter that the first source lacks.
     const isNamed = isKeyed && isFirst && line.source === firstSource;
     setText(row.name, isNamed ? name : withSource(name, line.source, several));
@@ -140,7 +141,7 @@ export class PanelLegend {
     setText(row.change, change ? `(${change})` : "");
     row.button.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.button.setAttribute("aria-pressed", String(!entry(line.key).isHidden));
-    setTitle(row.button, `${line.path}\n${figureName(line)}: ${figure(value, line.type)}${state.numbers === "raw" ? "" : `\n${withSource(nameOf(line), line.source, several)}. Click: only this one; with Ctrl: hide or show`}`);
+    setTitle(row.button, `${line.path}\n${figureName(line)}: ${figure(value, line.type)}${state.numbers === "raw" ? "" : `\n${withSource(withMachine(line, areNamed, nameOf(line)), line.source, several)}. Click: only this one; with Ctrl: hide or show`}`);
   }
 
   /** Writes what the dashes of earlier values, or of further sources, mean. Returns false if dashes also distinguish counters. */

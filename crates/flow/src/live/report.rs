@@ -50,8 +50,10 @@ struct State {
     reported: usize,
     /// The machines that cannot be read now, each with the reason.
     outages: BTreeMap<Arc<str>, Arc<str>>,
-    /// Number of samples of machines during their outages.
-    silent: u64,
+    unread: u64,
+    failed_sets: u64,
+    /// Includes those during outages of machines.
+    missing_samples: u64,
 }
 
 /// The numbers of delays and errors.
@@ -63,8 +65,19 @@ pub struct LiveCounts {
     pub missed: u64,
     /// Samples whose time is just 1 ms after the previous one because the wall clock was set back.
     pub clock_steps: u64,
-    /// Values that could not be read; a counter set or a machine that could not be read counts as one value per sample.
+    /// Values of counter sets that were read, but not completely.
     pub unread: u64,
+    /// Reads of counter sets that failed as a whole: one per counter set and sample.
+    pub failed_sets: u64,
+    /// Samples of other machines that are missing: one per machine and sample.
+    pub missing_samples: u64,
+}
+
+impl LiveCounts {
+    /// The number of errors of all kinds. It increases with each sample that is incomplete.
+    pub fn errors(&self) -> u64 {
+        self.unread + self.failed_sets + self.missing_samples
+    }
 }
 
 /// Maximum number of distinct errors that are recorded.
@@ -102,7 +115,9 @@ impl LiveReport {
             late: state.late,
             missed: state.missed,
             clock_steps: state.clock_steps,
-            unread: state.silent + state.errors.iter().map(|error| error.count).sum::<u64>(),
+            unread: state.unread,
+            failed_sets: state.failed_sets,
+            missing_samples: state.missing_samples,
         }
     }
 
@@ -123,7 +138,7 @@ impl LiveReport {
 
     /// Counts a sample of a machine during its outage.
     pub(super) fn count_silent(&self) {
-        self.lock().silent += 1;
+        self.lock().missing_samples += 1;
     }
 
     /// All errors so far, except outages of machines.
@@ -149,7 +164,9 @@ impl LiveReport {
 
     /// Counts a sample in which a machine has no values.
     pub(super) fn add_machine_error(&self, machine: &str, reason: &Arc<str>) {
-        self.lock().add((Guid::default(), Arc::clone(reason)), None, 1, || format!(r"\\{machine}"));
+        let mut state = self.lock();
+        state.missing_samples += 1;
+        state.add((Guid::default(), Arc::clone(reason)), None, 1, || format!(r"\\{machine}"));
     }
 
     pub(super) fn add_errors(&self, machine: &str, sets: &[QueriedSet]) {
@@ -169,10 +186,12 @@ impl LiveReport {
             if let Err(failure) = set.outcome()
                 && !failure.is_of_machine
             {
+                state.failed_sets += 1;
                 let key = (info.guid, Arc::clone(&failure.reason));
                 state.add(key, None, 1, || format!(r"\\{machine}\{name}"));
             }
             for error in set.rows().errors() {
+                state.unread += error.count;
                 let key = (info.guid, Arc::clone(&error.reason));
                 state.add(key, Some(error.counter_id), error.count, || {
                     let counter = info.position(error.counter_id);

@@ -58,8 +58,8 @@ pub(super) struct LiveFeed {
     /// When the last sample was taken.
     last_collected: Option<Instant>,
     recording: Option<ActiveRecording>,
-    /// The number of values so far that could not be read.
-    unread: u64,
+    /// The number of errors so far.
+    errors: u64,
     /// Whether the last sample had values that could not be read, or a machine did not answer.
     is_incomplete: bool,
     /// The machines that did not answer the last sample.
@@ -77,7 +77,7 @@ impl LiveFeed {
             cadence: Cadence::new(now, interval),
             last_collected: None,
             recording: None,
-            unread: 0,
+            errors: 0,
             is_incomplete: false,
             silent: Vec::new(),
         }
@@ -143,10 +143,10 @@ impl LiveFeed {
         let is_new = |outage: &&Outage| !self.silent.contains(&outage.machine);
         let new_outages: Vec<_> = outages.iter().filter(is_new).collect();
         inputs.extend(problems::message_of(&report.new_errors(), &new_outages));
-        let unread = report.counts().unread;
-        let is_incomplete = unread > self.unread || !outages.is_empty();
+        let errors = report.counts().errors();
+        let is_incomplete = errors > self.errors || !outages.is_empty();
         let was_incomplete = std::mem::replace(&mut self.is_incomplete, is_incomplete);
-        self.unread = unread;
+        self.errors = errors;
         self.silent = outages.into_iter().map(|outage| outage.machine).collect();
         if was_incomplete && !is_incomplete {
             inputs.push(Input::Available);

@@ -17,7 +17,7 @@ use tachograph_flow::sinks::{
 use tachograph_logs::Grouping;
 
 use super::list::{duration, local};
-use super::{files_of, no_sample, no_value, notify_problems, notify_unmatched, stats};
+use super::{files_of, no_sample, no_value, notify_problems, stats};
 use crate::arguments::{CompareArguments, ReportFormat};
 use crate::failure::{Failure, notify};
 use crate::table::counted;
@@ -34,6 +34,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     };
     let (statistics_before, samples_before) = statistics_of(arguments, before)?;
     let (statistics_after, samples_after) = statistics_of(arguments, after)?;
+    notify_unmatched(before, after)?;
+    check_values([(before, &statistics_before), (after, &statistics_after)])?;
     let ranges = [statistics_before.range(), statistics_after.range()];
     let [rows_before, rows_after] = [statistics_before, statistics_after].map(ComparedRows::from);
     let machines = [rows_before.machine(), rows_after.machine()].map(Option::<&_>::cloned);
@@ -93,10 +95,41 @@ fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<(
     }
     let (sink, samples) = stats::read(&mut pipeline, sink, arguments.rows.sums_names())?;
     notify_problems(&pipeline.reports);
-    notify_unmatched(query)?;
-    match sink.is_empty() {
-        true => Err(if samples > 0 { no_value(query) } else { no_sample(query) }),
-        false => Ok((sink, samples)),
+    if sink.is_empty() && samples == 0 {
+        return Err(no_sample(query));
+    }
+    Ok((sink, samples))
+}
+
+/// Reports counter paths that match nothing in either log; fails if no path matches. A path that matches in one log selects
+/// counters or instances that are new or have disappeared.
+fn notify_unmatched(before: &LogQuery, after: &LogQuery) -> Result<(), Failure> {
+    let after = after.selection.unmatched();
+    let is_in_neither = |path: &str| after.iter().any(|(other, _)| other == path);
+    let unmatched = before.selection.unmatched();
+    let unmatched = unmatched.into_iter().filter(|(path, _)| is_in_neither(path));
+    let message = |(path, advice_before): (String, Option<String>)| {
+        let advice_after =
+            after.iter().find(|(other, _)| *other == path).and_then(|(_, advice)| advice.clone());
+        match advice_before.or(advice_after) {
+            Some(advice) => format!("'{path}' is in neither log: {advice}"),
+            None => format!("'{path}' is in neither log; 'tacho list FILE' lists its counters"),
+        }
+    };
+    let lines: Vec<_> = unmatched.map(message).collect();
+    if !before.selection.is_everything() && lines.len() == before.selection.len() {
+        return Err(Failure::usage_messages(lines));
+    }
+    lines.iter().for_each(notify);
+    Ok(())
+}
+
+/// Returns an error if a log has no values. If counters are selected, one of the logs can lack them.
+fn check_values(logs: [(&LogQuery, &ComparedLog); 2]) -> Result<(), Failure> {
+    let mut empty = logs.iter().filter(|(_, statistics)| statistics.is_empty());
+    match empty.next() {
+        Some((query, _)) if query.selection.is_everything() || empty.next().is_some() => Err(no_value(query)),
+        _ => Ok(()),
     }
 }
 

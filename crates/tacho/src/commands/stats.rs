@@ -77,6 +77,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
         return Err(if samples > 0 { no_value(&query) } else { no_sample(&query) });
     }
     output.check_order()?;
+    output.notify_omitted();
     output.finish(&errors, has_formatted_log)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -138,6 +138,25 @@ fn the_table_shows_what_changed() {
     assert_eq!(line(3), r"\\web1\Disk(d:)\Transfers/sec 40 /s 40 /s 0 /s same 3 3");
 }
 
+/// Rounding of the last binary digits is no change.
+#[test]
+fn a_difference_that_no_displayed_digit_shows_is_zero() {
+    let folder = Folder::new();
+    for (name, share) in [("a.blg", 999_000_000_000i64), ("b.blg", 999_000_000_001)] {
+        let mut log = LogFixture::new("WEB1").column("Queue", counter("% Used", CounterType::RAW_FRACTION));
+        for second in 0..3 {
+            log.at(second, vec![rows(&[("all", [raw(share, 1_000_000_000_000)])])]);
+        }
+        log.write(&folder.path(name));
+    }
+    for logs in [["a.blg", "b.blg"], ["b.blg", "a.blg"]] {
+        let table = folder.prints(["compare", logs[0], logs[1]]);
+        let row = table.lines().find(|line| line.contains("% Used")).expect("a row");
+        let row = row.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(row, r"\\WEB1\Queue(all)\% Used 99.9 % 99.9 % 0 points same 3 3");
+    }
+}
+
 /// The paths and averages of the lines of a table without the first three and the notes; an empty line separates the totals.
 fn lines_of_table(folder: &Folder, arguments: &[&str]) -> Vec<String> {
     let table = folder.prints([&["compare", "a.blg", "b.blg"], arguments].concat());
@@ -182,6 +201,24 @@ fn the_table_begins_with_totals_whether_or_not_they_changed() {
     assert!(lines.iter().any(|line| line.contains("PhysicalDisk(vda)")), "{lines:#?}");
     // Selected counters have no totals.
     assert!(!lines_of_table(&folder, &[r"\Memory\*"]).iter().any(String::is_empty));
+}
+
+#[test]
+fn a_path_that_only_one_log_has_is_compared() {
+    let folder = two_logs();
+    let path = r"\Disk(new)\Transfers/sec";
+    let ran = folder.run(["compare", "a.blg", "b.blg", path]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("only after"), "{}", ran.stdout);
+    assert!(folder.prints(["compare", "b.blg", "a.blg", path]).contains("only before"));
+    let rows = compared(&folder, &["a.blg", "b.blg", r"\Disk(n*)\*", r"\Disk(old)\*"]);
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+    assert!(rows.contains(&r"Disk(new)\Transfers/sec null 3 null null".to_owned()), "{rows:#?}");
+    assert!(rows.contains(&r"Disk(old)\Transfers/sec 3 null null null".to_owned()), "{rows:#?}");
+    let message = r"'\Disk(ne)\Transfers/sec' is in neither log: did you mean the instance 'new'?";
+    folder.run(["compare", "b.blg", "a.blg", r"\Disk(ne)\Transfers/sec"]).fails_with(2, message);
+    let ran = folder.run(["compare", "b.blg", "a.blg", path, r"\Disk(ne)\Transfers/sec"]);
+    assert_eq!((ran.status, ran.stderr), (0, format!("tacho: {message}\n")));
 }
 
 #[test]

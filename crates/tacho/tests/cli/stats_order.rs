@@ -80,6 +80,50 @@ fn rows_are_ranked_within_each_counter() {
 }
 
 #[test]
+fn time_without_a_process_is_reported_if_it_is_larger_than_a_row() {
+    let folder = Folder::new();
+    let mut log = LogFixture::new("WEB1")
+        .column("Process", counter("Reads/sec", CounterType::BULK_COUNT))
+        .column("Process", counter("Handle Count", CounterType::RAWCOUNT));
+    for second in 0..5 {
+        let rate = |rate: i64| [raw(rate * second, second * TICKS)];
+        let rates = [
+            ("_Exited", rate(4)),
+            ("_Total", rate(14)),
+            ("_Unattributed", rate(2)),
+            ("a", rate(5)),
+            ("b", rate(3)),
+        ];
+        let counts = rates.map(|(name, _)| (name, [raw(if name == "a" { 7 } else { 0 }, 0)]));
+        log.at(second, vec![rows(&rates), rows(&counts)]);
+    }
+    log.write(&folder.path("in.blg"));
+    let exited = "--top omits _Exited, processes that started or ended between two samples: Reads/sec";
+    let unattributed = "--top omits _Unattributed, what belongs to no visible process: Reads/sec";
+    for (arguments, expected) in [
+        (&["--top", "1"][..], vec![]),
+        (&["--top", "2"], vec![format!("{exited}, average 4 /s")]),
+        (&["--top", "2", "--raw-numbers"], vec![format!("{exited}, average 4")]),
+        (&["--top", "2", "--sort", "reads/sec", "-f", "json"], vec![format!("{exited}, average 4 /s")]),
+        (&["--top", "2", "--sort", "p95"], vec![format!("{exited}, p95 4 /s")]),
+        (&["--top", "2", "--every", "2s"], vec![format!("{exited}, average 4 /s in a time range")]),
+        (&["--top", "2", "--sort", "values"], vec![]),
+        (&["--sort", "average"], vec![]),
+        (&["--top", "2", r"\Process(b)\*", r"\Process(_*)\*"], vec![format!("{exited}, average 4 /s")]),
+        (&["--top", "2", r"\Process(_Exited)\*", r"\Process(*)\*"], vec![]),
+        (
+            &["--top", "1", r"\Process(_Total)\Handle Count", r"\Process(_*)\Reads/sec"],
+            vec![format!("{exited}, average 4 /s"), format!("{unattributed}, average 2 /s")],
+        ),
+    ] {
+        let ran = folder.run([&["stats", "in.blg"], arguments].concat());
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let notices: Vec<_> = ran.stderr.lines().map(|line| line.trim_start_matches("tacho: ")).collect();
+        assert_eq!(notices, expected, "{arguments:?}");
+    }
+}
+
+#[test]
 fn totals_that_a_path_names_are_ranked() {
     let folder = processes();
     let top = ["--sort", "maximum", "--top", "2"];

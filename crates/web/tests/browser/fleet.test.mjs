@@ -5,7 +5,8 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { scratch, serve, TACHO, tacho, test, withPage } from "./harness.mjs";
+import { pointAt, scratch, screenshots, serve, TACHO, tacho, test, withPage } from "./harness.mjs";
+import { logOf, panelLink } from "./logs.mjs";
 
 /** A server for ten machines: one agent under nine names, and a machine that does not answer. */
 async function fleet() {
@@ -54,6 +55,7 @@ test("fleet: the table has a row for each machine and one for all, and a click o
     // The merged value is between the values of the machines.
     assert.ok(all[0].values[0] >= Math.min(...own) - 1e-9 && all[0].values[0] <= Math.max(...own) + 1e-9, JSON.stringify(all));
     await page.waitForSelector("#fleet-chart canvas");
+    await page.screenshot({ path: path.join(screenshots, "fleet-chart.png") });
     assert.match(await page.textContent("#fleet-chart"), /All machines/);
 
     // For a counter with instances, the chart has the sum of the instances as a line per machine.
@@ -95,6 +97,35 @@ test("fleet: the table has a row for each machine and one for all, and a click o
     await page.click("#tree [aria-level='2'] .tree-name:text-is('System')");
     await page.dblclick("#tree [aria-level='3'] .tree-name:text-is('Processes')");
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes("web8"));
+  });
+  await server.stop();
+});
+
+test("fleet: legends and the box at the pointer name the machine if a panel has several", async () => {
+  const machines = ["WEB1", "WEB2", "WEB3"];
+  const counters = machines.flatMap((machine, index) => [
+    [`${machine}\\Processor Information(_Total)\\% User Time`, () => 10 * (index + 1)],
+    [`${machine}\\System\\Threads`, () => 100 * (index + 1)],
+    [`${machine}\\Thing(a)\\Size`, () => index],
+  ]);
+  // The paths of the log begin with its machines.
+  const server = await serve(logOf("machines.csv", Object.fromEntries(counters), 60, ""));
+  const user = { path: "\\\\*\\Processor Information(_Total)\\% User Time", label: "user" };
+  const panels = [{ id: 1, title: "Labels", counters: [user] }, { id: 2, title: "Counters", counters: [{ path: "\\\\*\\System\\Threads" }] }, { id: 3, title: "Instances", kind: "bars", counters: [{ path: "\\\\*\\Thing(*)\\Size" }] }, { id: 4, title: "Numbers", kind: "report", counters: [user] }, { id: 5, title: "One machine", counters: [{ ...user, path: user.path.replace("*", "WEB2") }] }];
+  await withPage("fleet-names", `${server.url}#${panelLink(...panels)}`, async (page) => {
+    const panelOf = (title) => page.locator(`.panel[aria-label="${title}"]`);
+    const namesOf = (title) => panelOf(title).locator(".legend-line:visible .legend-name").allTextContents();
+    await panelOf("One machine").locator(".legend-line").first().waitFor();
+    assert.deepEqual(await namesOf("Labels"), machines.map((machine) => `${machine} _Total user`));
+    // The name of the counter is in the legend once.
+    assert.equal(await panelOf("Counters").locator(".legend-shared").textContent(), "Threads");
+    assert.deepEqual(await namesOf("Counters"), machines);
+    assert.deepEqual(await panelOf("Instances").locator(".bar text:nth-of-type(1)").allTextContents(), machines.map((machine) => `${machine} a`));
+    assert.deepEqual(await panelOf("Numbers").locator(".single-name").allTextContents(), machines.map((machine) => `${machine} _Total user`));
+    assert.deepEqual(await namesOf("One machine"), ["user"]);
+    const plot = await panelOf("Labels").locator(".u-over").boundingBox();
+    const box = await pointAt(page, plot.x + plot.width / 2, plot.y + plot.height / 2, (text) => text.includes("user"));
+    assert.ok(machines.every((machine) => box.includes(`${machine} _Total user`)), box);
   });
   await server.stop();
 });

@@ -185,12 +185,14 @@ fn path(row: &ComparisonRow, start: usize) -> String {
 
 fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; COLUMNS.len()] {
     let shown = |value: Option<f64>| value_text(&row.counter, value, form);
+    let is_negligible = is_negligible(row, form);
     let values = |summary: &Option<tachograph_counters::Summary>| {
         summary.as_ref().map_or_else(String::new, |summary| grouped(&summary.values.to_string()))
     };
     let mark = if is_arithmetic(row) { "*" } else { "" };
-    let sign = if row.difference().is_some_and(|difference| difference > 0.0) { "+" } else { "" };
-    let difference = shown(row.difference());
+    let difference = if is_negligible { Some(0.0) } else { row.difference() };
+    let sign = if difference.is_some_and(|difference| difference > 0.0) { "+" } else { "" };
+    let difference = shown(difference);
     let difference = match difference.strip_suffix(" %") {
         // `+5 %` would look like a relative change.
         Some(number) => format!("{sign}{number} points"),
@@ -201,7 +203,7 @@ fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; C
         shown(row.average_before()) + mark,
         shown(row.average_after()) + mark,
         difference,
-        ratio(row),
+        if is_negligible { "same".to_owned() } else { ratio(row) },
         if *others > 0 { format!("+{}", grouped(&others.to_string())) } else { String::new() },
         match row.pairing {
             InstancePairing::Instance => String::new(),
@@ -211,6 +213,14 @@ fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; C
         values(&row.before),
         values(&row.after),
     ]
+}
+
+/// Whether the difference is too small to be shown, and both averages look the same: `99.9 %`, not `<0.00001 %`.
+fn is_negligible(row: &ComparisonRow, form: NumberForm) -> bool {
+    let text = |value: Option<f64>| value_text(&row.counter, value, form);
+    let is_too_small = |text: &str| text.starts_with(['<', '>']);
+    let before = text(row.average_before());
+    before == text(row.average_after()) && !is_too_small(&before) && is_too_small(&text(row.difference()))
 }
 
 /// The factor by which an average rose (`x 2.50`) or fell (`/ 2.50`), or which log has the instance.

@@ -87,6 +87,8 @@ pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, en
         "sample was taken while the clock was set back",
         "samples were taken while the clock was set back",
     );
+    push_count(counts.missing_samples, "sample of a machine is missing", "samples of machines are missing");
+    push_count(counts.failed_sets, "read of a counter set failed", "reads of counter sets failed");
     push_count(counts.unread, "value could not be read", "values could not be read");
     line
 }

@@ -8,12 +8,14 @@ use tachograph_flow::sinks::{
     CounterErrors, ErrorCause, ExtraFigures, ReportForm, StatisticsReport, StatisticsRow, StatisticsSpan,
 };
 
-use super::row_order::RowOrder;
+use super::row_order::{OmittedRow, RowOrder, figure_name};
 use super::statistics_table::StatisticsTable;
 use crate::arguments::{ReportFormat, StatsArguments};
 use crate::failure::{Failure, notify};
 use crate::pager::PagedOutput;
-use crate::table::{grouped, line, push_wrapped, terminal_width, widths, write_groups, write_table};
+use crate::table::{
+    grouped, line, push_wrapped, terminal_width, value_text, widths, write_groups, write_table,
+};
 
 /// Maximum number of rows of a table with rows per time range, because it is kept in memory until the end.
 const MAX_TABLE_ROWS: usize = 1 << 20;
@@ -138,6 +140,26 @@ impl<'a> Output<'a> {
                  total or a set in a path (-c), or omit --top",
             )),
             false => Ok(()),
+        }
+    }
+
+    /// Reports `_Exited` and `_Unattributed` if `--top` omits them although they are larger than a row that is shown.
+    pub(super) fn notify_omitted(&self) {
+        for OmittedRow { row, figure } in self.order.omitted() {
+            let name = row.instance.as_ref().map_or("", |instance| instance.name());
+            let meaning = match name.starts_with("_Exited") {
+                true => "processes that started or ended between two samples",
+                false => "what belongs to no visible process",
+            };
+            let figure = value_text(&row.counter, *figure, self.arguments.numbers.form());
+            let counter = &row.counter.name;
+            let sort = self.arguments.sort.as_deref().map(figure_name);
+            let statistic = match &self.order {
+                order if order.is_by_average() => "average",
+                _ => sort.as_deref().unwrap_or("average"),
+            };
+            let range = if self.arguments.every.is_some() { " in a time range" } else { "" };
+            notify(format_args!("--top omits {name}, {meaning}: {counter}, {statistic} {figure}{range}"));
         }
     }
 

@@ -22,6 +22,17 @@ pub(super) struct RowOrder {
     is_counter_known: bool,
     /// Whether rows are sorted by averages, weighted with the time for which an instance was present.
     weighs_averages: bool,
+    /// Whether rows are sorted by a figure that has the unit of the counter.
+    has_unit: bool,
+    /// See [`omitted`](Self::omitted).
+    omitted: Vec<OmittedRow>,
+}
+
+/// A row that `--top` omitted.
+pub(super) struct OmittedRow {
+    pub(super) row: StatisticsRow,
+    /// The figure by which rows are sorted; the average if this is a weighted average.
+    pub(super) figure: Option<f64>,
 }
 
 enum Key {
@@ -56,16 +67,42 @@ impl RowOrder {
         let weighs_averages = match &key {
             Key::Path => false,
             Key::Counter(_) => true,
-            Key::Figure(_) => sort.is_none_or(|sort| sort == "average"),
+            Key::Figure(_) => sort.as_deref().is_none_or(|sort| sort == "average"),
         };
-        Ok(Self { key, top: arguments.rows.top, selection, is_counter_known: false, weighs_averages })
+        let has_unit =
+            !matches!(sort.as_deref(), Some("values" | "errors" | "slope")) && !matches!(key, Key::Path);
+        Ok(Self {
+            key,
+            top: arguments.rows.top,
+            selection,
+            is_counter_known: false,
+            weighs_averages,
+            has_unit,
+            omitted: Vec::new(),
+        })
+    }
+
+    /// Whether rows are sorted by averages.
+    pub(super) fn is_by_average(&self) -> bool {
+        self.weighs_averages
+    }
+
+    /// The first rows of `_Exited` and `_Unattributed` that `--top` omitted although they are larger than a row that is shown.
+    pub(super) fn omitted(&self) -> &[OmittedRow] {
+        &self.omitted
     }
 
     /// Changes the order of rows from path order to the requested order. With `--top`, keeps the first rows of each counter, or the
     /// first instances of each set if the key is a counter.
     pub(super) fn apply(&mut self, mut rows: Vec<StatisticsRow>) -> Vec<StatisticsRow> {
         let is_ranked_last = |row: &StatisticsRow| is_ranked_last(&self.selection, row);
-        match &self.key {
+        let no_owner: Vec<StatisticsRow> = match self.top {
+            Some(_) if self.has_unit && self.omitted.len() < NO_OWNER.len() => {
+                rows.iter().filter(|row| has_no_owner(row) && is_ranked_last(row)).cloned().collect()
+            }
+            _ => Vec::new(),
+        };
+        let rows = match &self.key {
             Key::Path => rows,
             Key::Figure(figure) => {
                 let group = |row: &StatisticsRow| (fold_case(&row.set.name), fold_case(&row.counter.name));
@@ -106,6 +143,30 @@ impl RowOrder {
                     instances.len() <= top
                 })
             }
+        };
+        no_owner.into_iter().for_each(|row| self.record_omitted(row, &rows));
+        rows
+    }
+
+    /// Records a row that `--top` omitted if its figure is larger than the smallest one that is shown.
+    fn record_omitted(&mut self, row: StatisticsRow, shown: &[StatisticsRow]) {
+        let figure = |row: &StatisticsRow| match &self.key {
+            Key::Path => None,
+            Key::Figure(figure) => figure(row),
+            Key::Counter(counter) => {
+                eq_ignore_case(&row.counter.name, counter).then(|| row.summary.rank())?
+            }
+        };
+        let is_of_counter = |other: &&StatisticsRow| {
+            eq_ignore_case(&other.set.name, &row.set.name)
+                && eq_ignore_case(&other.counter.name, &row.counter.name)
+        };
+        let smallest = shown.iter().filter(is_of_counter).filter_map(figure).min_by(f64::total_cmp);
+        let is_known = self.omitted.iter().any(|known| name_of(&known.row) == name_of(&row));
+        let value = figure(&row);
+        if !is_known && value > Some(smallest.unwrap_or(0.0)) {
+            let figure = if self.weighs_averages { row.summary.average } else { value };
+            self.omitted.push(OmittedRow { row, figure });
         }
     }
 
@@ -150,6 +211,19 @@ impl RowOrder {
         }
         rows
     }
+}
+
+/// The instances of processes that have the time of processes without a row, or the rest of the processors' time.
+const NO_OWNER: [&str; 2] = ["_Exited", "_Unattributed"];
+
+fn has_no_owner(row: &StatisticsRow) -> bool {
+    row.instance.as_ref().is_some_and(|instance| instance.index() == 0 && NO_OWNER.contains(&name_of(row)))
+}
+
+/// The name of the instance; in old logs, that of `Process V2` ends with `:0`.
+fn name_of(row: &StatisticsRow) -> &str {
+    let name = row.instance.as_ref().map_or("", |instance| instance.name());
+    name.strip_suffix(":0").unwrap_or(name)
 }
 
 fn is_ranked_last(named: &Selection, row: &StatisticsRow) -> bool {
