@@ -128,10 +128,13 @@ fn read_position(folder: &Path) -> Option<Cursor> {
 /// because samples can name processes.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     if let Some(all_queues) = folder.parent() {
-        if let Some(parent) = all_queues.parent() {
-            fs::create_dir_all(parent)?;
+        match (create_private(all_queues, check_writers), all_queues.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(parent)?;
+                create_private(all_queues, check_writers)?;
+            }
+            (created, _) => created?,
         }
-        create_private(all_queues, check_writers)?;
     }
     create_private(folder, check_access)
 }
