@@ -15,8 +15,7 @@ import { TIME_AXIS, timeMarksWithin } from "./ticks.js";
 const { uPlot } = globalThis;
 /** Columns that are narrower than this many pixels have bands with steps. */
 const STEPPED_BELOW = 4;
-/** The font of axes. */
-export const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
+const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
 /** The margins of a plot beside others: the same for all, so that a moment is at the same place in the plots of a column. */
 export const LEFT_EDGE = 76;

@@ -8,7 +8,7 @@ import { count } from "./figures.js";
 import { drawHistogram } from "./histogram.js";
 import { summaryOf } from "./hover.js";
 import { sorted } from "./legend.js";
-import { areOfSeveralMachines, areSeveral } from "./names.js";
+import { areSeveral } from "./names.js";
 import { isChart, isOverTime, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
 import { drawReport, drawValueBar } from "./report.js";
@@ -81,7 +81,7 @@ function drawAlone(page, panel) {
   // A heat map is as high as its names need; the page scrolls.
   const high = kind === "heatmap" && data.lines.length ? page.heatMap.wantedHeight() + CHART_MARGINS : 0;
   byId("chart-region").style.minHeight = high ? `${high}px` : "";
-  drawValueBar(selectedLine(page), data.lines.length ? data.end - data.begin : null, areSeveral(data.blocks), areOfSeveralMachines(data.lines));
+  drawValueBar(selectedLine(page), data.lines.length ? data.end - data.begin : null, areSeveral(data.blocks));
   setText(byId("chart-title"), panel ? panelTitle(panel) : "");
   const empty = byId("chart-empty");
   empty.hidden = !sources.gone().length && (data.lines.length > 0 || kind === "table");

@@ -1,20 +1,15 @@
 // The machines of the live source as a table: a row for each machine, one for all together, and their lines over time.
 
 import * as api from "./api.js";
-import { formatOf } from "./axes.js";
 import { onMachine } from "./catalogue.js";
 import { byId, element, setText } from "./element.js";
-import { FONT } from "./chart.js";
-import { count, lineFigure, NONE } from "./figures.js";
+import { axisFigure, count, lineFigure, NONE } from "./figures.js";
 import { showError } from "./messages.js";
 import { highlightColour, lineStyle } from "./palette.js";
 import { headlineOf, panelOf } from "./panels.js";
 import { withoutMachine } from "./paths.js";
-import { change, state } from "./state.js";
+import { change } from "./state.js";
 import { colour, theme } from "./theme.js";
-import { TIME_AXIS, timeMarksWithin, valueMarks, valueRange } from "./ticks.js";
-import { zoneOf } from "./time.js";
-import { baseOf } from "./units.js";
 
 /** With at least this many machines, the page begins with the table, because more lines are hard to distinguish. */
 const MANY = 8;
@@ -182,12 +177,6 @@ const { uPlot } = globalThis;
 const SPAN = 300;
 const COLUMNS = 300;
 const HEIGHT = 180;
-/** The width of the value axis, in pixels. */
-const VALUE_AXIS = 80;
-const MAX_VALUE_TICKS = 5;
-
-/** A value in the unit of the axis. */
-const scaled = (value, line) => (Number.isFinite(value) ? value * formatOf(line).factor : value);
 
 /** A chart of one counter: a line for each of some machines, and a line for all machines together. */
 class FleetChart {
@@ -210,7 +199,6 @@ class FleetChart {
       api.seriesWithin(source.id, { ...request, paths: [path], group_by: "machine", across: "machines" }, signal),
     ]);
     if (signal.aborted) return;
-    Object.assign(this, { begin, end, zone: zoneOf(state.zone, source) });
     this.draw([...single.series.map((line) => ({ line, times: single.times, name: line.machine })), ...merged.series.map((line) => ({ line, times: merged.times, name: "All machines", isAll: true }))]);
   }
 
@@ -219,43 +207,22 @@ class FleetChart {
     const times = [...new Set(lines.flatMap((one) => one.times))].sort((one, other) => one - other);
     const columns = lines.map(({ line, times: own }) => {
       const known = new Map(own.map((time, index) => [time, line.average[index]]));
-      return times.map((time) => (known.has(time) ? scaled(known.get(time), line) : undefined));
+      return times.map((time) => (known.has(time) ? known.get(time) : undefined));
     });
     const styles = lines.map(({ isAll }, index) => (isAll ? { colour: highlightColour(now), dash: [], width: 3 } : lineStyle(index, now)));
-    const shape = JSON.stringify([now, lines.map(({ name, line }) => [name, line.path, line.format])]);
+    const shape = JSON.stringify([now, lines.map(({ name, line }) => [name, line.path])]);
     if (shape !== this.shape) this.build(shape, lines, styles);
-    const values = columns.flat().filter((value) => Number.isFinite(value));
-    const [low, high] = valueRange(values.length ? Math.min(...values) : NaN, values.length ? Math.max(...values) : NaN, MAX_VALUE_TICKS, this.format);
-    this.plot.setData([times, ...columns], false);
-    this.plot.batch(() => {
-      this.plot.setScale("x", { min: this.begin, max: this.end });
-      this.plot.setScale("y", { min: low, max: high });
-    });
+    this.plot.setData([times, ...columns]);
     lines.forEach(({ line }, index) => setText(this.values[index], lineFigure(line.average.at(-1), line)));
   }
 
   build(shape, lines, styles) {
     this.shape = shape;
     this.plot?.destroy();
-    this.format = lines.length ? baseOf(formatOf(lines.at(-1).line)) : null;
-    const style = { stroke: colour("ink-soft"), font: FONT, grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false } };
-    const width = Math.max(200, this.place.clientWidth);
-    const range = (_, min, max) => [min, max];
-    const across = (min, max) => timeMarksWithin(min, max, width - VALUE_AXIS, this.zone);
-    const up = (min, max) => valueMarks(min, max, MAX_VALUE_TICKS, this.format);
-    const timeAxis = {
-      ...style,
-      size: TIME_AXIS,
-      lineGap: 1.2,
-      splits: (_, __, min, max) => across(min, max).map(({ at }) => at),
-      values: (plot) => across(plot.scales.x.min, plot.scales.x.max).map(({ label, second }) => (second ? `${label}\n${second}` : label)),
-    };
-    const valueAxis = {
-      ...style,
-      size: VALUE_AXIS,
-      splits: (_, __, min, max) => up(min, max).map(({ at }) => at),
-      values: (plot) => up(plot.scales.y.min, plot.scales.y.max).map(({ label }) => label),
-    };
+    const grid = { stroke: colour("grid"), width: 1 };
+    const format = lines.at(-1)?.line;
+    const axis = { stroke: colour("ink-soft"), grid, ticks: grid };
+    const values = (_, ticks) => ticks.map((tick) => (format ? lineFigure(tick, format) : axisFigure(tick, ticks[1] - ticks[0])));
     const series = lines.map((_, index) => ({ stroke: styles[index].colour, width: styles[index].width, dash: styles[index].dash, points: { show: false } }));
     const chart = element("div", { class: "fleet-plot" });
     this.values = lines.map(() => element("span", { class: "legend-value" }));
@@ -266,7 +233,7 @@ class FleetChart {
     });
     this.place.replaceChildren(chart, element("p", { class: "fleet-legend" }, legend));
     this.plot = new uPlot(
-      { width, height: HEIGHT, legend: { show: false }, cursor: { drag: { x: false, y: false } }, scales: { x: { time: false, range }, y: { range } }, axes: [timeAxis, valueAxis], series: [{}, ...series] },
+      { width: Math.max(200, this.place.clientWidth), height: HEIGHT, legend: { show: false }, cursor: { drag: { x: false, y: false } }, axes: [axis, { ...axis, values, size: 80 }], series: [{}, ...series] },
       [[], ...lines.map(() => [])],
       chart,
     );

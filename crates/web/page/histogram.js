@@ -3,7 +3,7 @@
 import { axesOf } from "./axes.js";
 import { drawing } from "./element.js";
 import { lineFigure, shownValue } from "./figures.js";
-import { areOfSeveralMachines, instanceOf, nameOf, sharedCounter, shortName, withMachine } from "./names.js";
+import { instanceOf, nameOf, sharedCounter, shortName } from "./names.js";
 import { isSameUnit } from "./units.js";
 import { styleOf } from "./scene.js";
 import { entry, state } from "./state.js";
@@ -58,14 +58,13 @@ export function drawHistogram(place, lines, panel, onSelect) {
   }
   const fits = Math.floor(names / 6.8);
   const isShared = sharedCounter(bars.map(({ line }) => line)) !== null;
-  const areNamed = areOfSeveralMachines(lines);
   bars.forEach(({ line, value, size, axis }, index) => {
     const style = styleOf(line);
     const y = head + index * ROW;
     const group = drawing("g", { class: line.key === state.selected ? "bar selected" : "bar" });
-    const name = withMachine(line, areNamed, isShared ? instanceOf(line) : shortName(line));
+    const name = isShared ? instanceOf(line) : shortName(line);
     // The whole row is clickable.
-    group.append(drawing("title", {}, `${withMachine(line, areNamed, nameOf(line))}: ${lineFigure(value, line)}`), drawing("rect", { class: "bar-room", x: 0, y, width, height: ROW }));
+    group.append(drawing("title", {}, `${nameOf(line)}: ${lineFigure(value, line)}`), drawing("rect", { class: "bar-room", x: 0, y, width, height: ROW }));
     group.append(drawing("text", { class: "axis-text strong", x: names, y: y + 16, "text-anchor": "end" }, name.length > fits ? `${name.slice(0, fits - 1)}…` : name));
     let end = left;
     if (size !== null) {

@@ -202,11 +202,10 @@ export class Hover {
 export function summaryOf(data) {
   const shown = data.lines.filter((line) => !entry(line.key).isHidden);
   if (!shown.length) return "The chart has no counters.";
-  const areNamed = areOfSeveralMachines(data.lines);
   const lines = shown.slice(0, 40).map((line) => {
     const of = line.statistics ?? {};
     const text = (value) => figure(value, line.type);
-    return `${withMachine(line, areNamed, nameOf(line))}: average ${text(of.average)}, minimum ${text(of.minimum)}, maximum ${text(of.maximum)}.`;
+    return `${nameOf(line)}: average ${text(of.average)}, minimum ${text(of.minimum)}, maximum ${text(of.maximum)}.`;
   });
   if (shown.length > 40) lines.push(`And ${shown.length - 40} more in the legend.`);
   return lines.join(" ");

@@ -15,14 +15,7 @@ export function nameOf(line) {
 export const areSeveral = (blocks) => new Set(blocks.map(({ source }) => idOf(source))).size > 1;
 
 /** Whether lines of a source are of more than one machine, so that names need the machine. Lines of several sources are named after these. */
-export function areOfSeveralMachines(lines) {
-  const first = new Map();
-  return lines.some(({ source, machine }) => {
-    if (!machine) return false;
-    if (!first.has(source.id)) first.set(source.id, machine);
-    return first.get(source.id) !== machine;
-  });
-}
+export const areOfSeveralMachines = (lines) => lines.some(({ source, machine }) => machine && machine !== lines.find((one) => one.source === source && one.machine).machine);
 
 /** The words of a name: the machine of the line, if lines are of several machines, and the others. A missing word is null. */
 export const withMachine = (line, areNamed, ...words) => [areNamed && line.machine, ...words].filter(Boolean).join(" ");
@@ -39,10 +32,9 @@ export const shortName = (line) => line.label ?? nameOf(line);
 /** The line of the same counter in the first source, or at the present time; the line itself if it is that line. */
 export const firstKey = (line) => line.sameAs?.key ?? presentKey(line);
 
-/** The counter that all lines are of, if they differ in their instances or machines and have no labels; otherwise null. */
+/** The counter that all lines are of, if they differ in their instances and have no labels; otherwise null. */
 export function sharedCounter(lines) {
   const [first] = lines;
-  const areNamed = areOfSeveralMachines(lines);
-  const isShared = new Set(lines.map(firstKey)).size > 1 && lines.every(({ label, instance, machine, counter, set }) => label === null && (instance || (areNamed && machine)) && counter === first.counter && set === first.set);
+  const isShared = new Set(lines.map(firstKey)).size > 1 && lines.every(({ label, instance, counter, set }) => label === null && instance && counter === first.counter && set === first.set);
   return isShared ? first.counter : null;
 }

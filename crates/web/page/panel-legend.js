@@ -141,7 +141,7 @@ export class PanelLegend {
     setText(row.change, change ? `(${change})` : "");
     row.button.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.button.setAttribute("aria-pressed", String(!entry(line.key).isHidden));
-    setTitle(row.button, `${line.path}\n${figureName(line)}: ${figure(value, line.type)}${state.numbers === "raw" ? "" : `\n${withSource(withMachine(line, areNamed, nameOf(line)), line.source, several)}. Click: only this one; with Ctrl: hide or show`}`);
+    setTitle(row.button, `${line.path}\n${figureName(line)}: ${figure(value, line.type)}${state.numbers === "raw" ? "" : `\n${withSource(nameOf(line), line.source, several)}. Click: only this one; with Ctrl: hide or show`}`);
   }
 
   /** Writes what the dashes of earlier values, or of further sources, mean. Returns false if dashes also distinguish counters. */

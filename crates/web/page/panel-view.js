@@ -6,7 +6,7 @@ import { lineFigure, shownValue, span } from "./figures.js";
 import { HeatMap } from "./heat-map.js";
 import { usualDistance } from "./heat-scene.js";
 import { drawHistogram } from "./histogram.js";
-import { areOfSeveralMachines, shortName, withMachine } from "./names.js";
+import { shortName } from "./names.js";
 import { PanelLegend } from "./panel-legend.js";
 import { isChart, isOverTime, titleOf } from "./panels.js";
 import { withoutMachine } from "./paths.js";
@@ -84,8 +84,7 @@ export class PanelView {
     else this.drawNumbers(lines);
     const figure = this.legend.draw(panel, isChart(kind) ? lines : [], data.blocks, isChart(kind) ? all.lines.length - lines.length : 0);
     setText(this.figure, figure ? [`legend: ${figure}`, ...chartFacts(this.chart?.scene, data)].join("; ") : "");
-    const areNamed = areOfSeveralMachines(lines);
-    const summary = lines.slice(0, 12).map((line) => `${withMachine(line, areNamed, shortName(line))} ${lineFigure(shownValue(line), line)}`);
+    const summary = data.lines.slice(0, 12).map((line) => `${shortName(line)} ${lineFigure(shownValue(line), line)}`);
     this.place.setAttribute("aria-label", isEmpty ? why : summary.join(", "));
   }
 
@@ -114,11 +113,10 @@ export class PanelView {
   /** Draws single values, in large type if there are few. */
   drawNumbers(lines) {
     const shown = lines.filter((line) => !entry(line.key).isHidden).slice(0, 200);
-    const areNamed = areOfSeveralMachines(lines);
     this.place.classList.toggle("few", shown.length <= 4);
     this.place.replaceChildren(
       ...shown.map((line) =>
-        element("div", { class: "single", title: line.path }, element("span", { class: "single-value", "data-value": shownValue(line) ?? "" }, lineFigure(shownValue(line), line)), element("span", { class: "single-name" }, withMachine(line, areNamed, shortName(line)))),
+        element("div", { class: "single", title: line.path }, element("span", { class: "single-value", "data-value": shownValue(line) ?? "" }, lineFigure(shownValue(line), line)), element("span", { class: "single-name" }, shortName(line))),
       ),
     );
   }

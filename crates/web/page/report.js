@@ -2,7 +2,7 @@
 
 import { byId, element, setText, setTitle } from "./element.js";
 import { duration, figure, figureTitle, lineFigure, NONE, shownValue } from "./figures.js";
-import { instanceOf, nameOf, withMachine, withSource } from "./names.js";
+import { instanceOf, nameOf, withSource } from "./names.js";
 import { entry, state } from "./state.js";
 
 const MAX_ACROSS = 24;
@@ -59,8 +59,8 @@ export function drawReport(place, lines, severalSources, onSelect) {
   place.replaceChildren(kind, ...tables);
 }
 
-/** Shows the statistics of `line` (or null) over `seconds`; `several` names its source, `areNamed` its machine. */
-export function drawValueBar(line, seconds, several, areNamed) {
+/** Shows the statistics of `line` (or null) over `seconds`; `several` names its source. */
+export function drawValueBar(line, seconds, several) {
   const statistics = line?.statistics ?? {};
   for (const name of ["last", "average", "minimum", "maximum"]) {
     const cell = byId(`value-${name}`);
@@ -71,7 +71,7 @@ export function drawValueBar(line, seconds, several, areNamed) {
   }
   setText(byId("value-duration"), duration(seconds));
   const unit = line?.unit && state.numbers === "raw" ? ` in ${line.unit}` : "";
-  setText(byId("value-name"), line ? `${withSource(withMachine(line, areNamed, nameOf(line)), line.source, several)}${unit}` : NONE);
+  setText(byId("value-name"), line ? `${withSource(nameOf(line), line.source, several)}${unit}` : NONE);
   setTitle(byId("value-name"), line?.path ?? "");
   byId("value-arithmetic").hidden = line?.average_kind !== "arithmetic";
 }
